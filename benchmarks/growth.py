@@ -89,6 +89,6 @@ def join(folder: Path) -> int:
     partitions = {HOUR: fingerprint(HOUR)}
     for table, parts in REPLICA_NAMES.compute(assemble(context, REPLICA_NAMES, partitions)).items():
         context.lake.catalog[table].replace({HOUR: (parts[HOUR],)})
-    done = in_shards(assemble(context, JOIN, partitions), InProcess())
+    ((_, done),) = in_shards([assemble(context, JOIN, partitions)], InProcess())
     assert isinstance(done, Made), done.reason
     return done.parts["requests"][HOUR].rows

@@ -215,8 +215,7 @@ def _mapped(
     large: list[Batch] = []
     for batch, done in runner.map(work, _not_large((assemble(context, node, group) for group in groups), large)):
         yield batch, Broken(done.reason, done.reason, time.time_ns()) if isinstance(done, Died) else done
-    for batch in large:
-        yield batch, in_shards(batch, runner)
+    yield from in_shards(large, runner)
 
 
 def _not_large(batches: Iterable[Batch], large: list[Batch]) -> Iterator[Batch]:

@@ -1,4 +1,4 @@
-"""Computes a batch that is too large to be computed at once: it is cut, each shard computed by itself, all united.
+"""Computes batches that are too large to be computed at once: cut into shards, each computed by itself, and united.
 
 Each step is a runner's to place. What lies between them is in a folder of the lake, which all who compute can reach and
 which the lake's one writer alone uses: it removes what one before it left.
@@ -6,26 +6,24 @@ which the lake's one writer alone uses: it removes what one before it left.
 
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TypeVar
 
 from goodput.plumbing.lake import SHARDS, Lake
 from goodput.plumbing.node import Batch, Shards
 from goodput.plumbing.runner import Died, Runner
 from goodput.plumbing.work import Broken, Done, Made, attempt, audited
 
-Result = TypeVar("Result")
-
 
 @dataclass(frozen=True)
 class _Step:
-    """A batch, or what one shard of it reads, and the folder of what comes of the step."""
+    """A batch, or what one shard of it reads, with the folder of what comes of the step; `number`: of the batch."""
 
     batch: Batch
     folder: Path
+    number: int
     count: int = 1
 
 
@@ -34,25 +32,41 @@ def is_cut(batch: Batch) -> bool:
     return batch.node.shards is not None and batch.node.shards.count(batch) > 1
 
 
-def in_shards(batch: Batch, runner: Runner) -> Done:
-    """What becomes of a batch that is cut. Raises GoodputError where the lake itself cannot be used."""
+def in_shards(batches: Sequence[Batch], runner: Runner) -> Iterator[tuple[Batch, Done]]:
+    """Each of some batches that are cut, and what becomes of it, as many together as the runner works on at once.
+
+    Raises GoodputError where the lake itself cannot be used.
+    """
+    for first in range(0, len(batches), runner.width):
+        yield from _together(batches[first : first + runner.width], runner)
+
+
+def _together(batches: Sequence[Batch], runner: Runner) -> Iterator[tuple[Batch, Done]]:
     began_ns = time.time_ns()
-    with _folder(batch.lake) as folder:
-        cut = _result(runner, _Step(batch, folder / "cut", _shards(batch).count(batch)))
-        if isinstance(cut, Broken):
-            return cut
-        steps = [_Step(shard, folder / f"made-{number}") for number, shard in enumerate(cut)]
-        for _, done in runner.map(_compute, steps):
+    with _folder(batches[0].lake) as folder:
+        steps = [
+            _Step(batch, folder / str(number), number, _shards(batch).count(batch))
+            for number, batch in enumerate(batches)
+        ]
+        broken: dict[int, Broken] = {}
+        shards: list[_Step] = []
+        for step, cut in runner.map(_cut, steps):
+            if isinstance(cut, list):
+                shards += [_Step(shard, _made(step, at), step.number) for at, shard in enumerate(cut)]
+            else:
+                broken[step.number] = _broken(cut)
+        for step, done in runner.map(_compute, shards):
             if done is not None:
-                return _broken(done)
-        shutil.rmtree(folder / "cut")
-        ((_, united),) = runner.map(_unite, [_Step(batch, folder, len(steps))])
-        return replace(united, began_ns=began_ns) if isinstance(united, Made) else _broken(united)
+                broken.setdefault(step.number, _broken(done))
+        for step in steps:
+            if step.number in broken:
+                yield step.batch, broken[step.number]
+        for step, united in runner.map(_unite, [step for step in steps if step.number not in broken]):
+            yield step.batch, replace(united, began_ns=began_ns) if isinstance(united, Made) else _broken(united)
 
 
-def _result(runner: Runner, step: _Step) -> list[Batch] | Broken:
-    ((_, done),) = runner.map(_cut, [step])
-    return done if isinstance(done, list) else _broken(done)
+def _made(step: _Step, at: int) -> Path:
+    return step.folder / f"made-{at}"
 
 
 def _broken(done: Broken | Died) -> Broken:
@@ -60,7 +74,7 @@ def _broken(done: Broken | Died) -> Broken:
 
 
 def _cut(step: _Step) -> list[Batch] | Broken:
-    return attempt(lambda _: _shards(step.batch).cut(step.batch, step.count, _empty(step.folder)))
+    return attempt(lambda _: _shards(step.batch).cut(step.batch, step.count, _empty(step.folder / "cut")))
 
 
 def _compute(step: _Step) -> Broken | None:
@@ -68,7 +82,8 @@ def _compute(step: _Step) -> Broken | None:
 
 
 def _unite(step: _Step) -> Done:
-    made = [step.folder / f"made-{number}" for number in range(step.count)]
+    shutil.rmtree(step.folder / "cut", ignore_errors=True)  # room for what is sorted
+    made = [_made(step, at) for at in range(step.count)]
     return attempt(lambda began_ns: audited(step.batch, _shards(step.batch).unite(step.batch, made), began_ns))
 
 

@@ -19,6 +19,20 @@ failures AS (
         span_id IS NOT NULL AND covers_tries AS is_span
     FROM serving_records
     WHERE layer = 'gateway' AND http_status >= 400
+),
+-- All of one status that follow each other without a gap: pairs of them would be as many as their square in an outage.
+swept AS (
+    SELECT *, max(over_ns) OVER (
+        PARTITION BY http_status ORDER BY started_ns, over_ns ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+    ) AS before_ns
+    FROM failures
+    WHERE is_log OR is_span
+),
+stretches AS (
+    SELECT *, sum((before_ns IS NULL OR started_ns > before_ns + 5000000)::INTEGER) OVER (
+        PARTITION BY http_status ORDER BY started_ns, over_ns ROWS UNBOUNDED PRECEDING
+    ) AS stretch
+    FROM swept
 )
 SELECT i.place, o.place AS id
 FROM callers AS i
@@ -27,7 +41,6 @@ JOIN nearby AS o ON o.near_slot = i.slot AND o.instrumentation <> i.instrumentat
     AND o.input_tokens IS NOT DISTINCT FROM i.input_tokens AND o.output_tokens IS NOT DISTINCT FROM i.output_tokens
 WHERE surrounds(o.started_ns, o.ended_ns, i.started_ns, i.ended_ns)
 UNION ALL
-SELECT a.place, b.place
-FROM failures AS a
-JOIN failures AS b ON b.http_status = a.http_status AND a.started_ns >= b.started_ns - 5000000 AND a.over_ns <= b.over_ns + 5000000
-WHERE a.is_log AND b.is_span
+SELECT place, hash('refused', http_status, stretch)
+FROM stretches
+QUALIFY bool_or(is_log) OVER (PARTITION BY http_status, stretch) AND bool_or(is_span) OVER (PARTITION BY http_status, stretch)
