@@ -100,16 +100,39 @@ adopted AS (
 ),
 -- A gateway may log what it refused before any try without an id that its span has: the only refusal of that
 -- status within a span that tried nothing is the same one.
-refused AS (
+refusals AS (
+    SELECT record_id, http_status, started_ns, over_ns, started_ns // 1000000000 AS second
+    FROM ranked_records
+    WHERE span_id IS NULL AND layer = 'gateway' AND NOT covers_tries AND outcome <> 'ok' AND http_status >= 400
+        AND record_id NOT IN (SELECT record_id FROM hosts)
+),
+untried AS (
+    SELECT record_id, http_status, started_ns, over_ns, over_ns - started_ns <= 600000000000 AS is_short
+    FROM ranked_records
+    WHERE span_id IS NOT NULL AND layer = 'gateway' AND covers_tries AND outcome <> 'ok' AND http_status >= 400
+        AND record_id NOT IN (SELECT parent_id FROM record_parents)
+),
+seconds AS (
+    SELECT *, unnest(range((started_ns - 5000000) // 1000000000, (over_ns + 5000000) // 1000000000 + 1)) AS second
+    FROM untried
+    WHERE is_short
+),
+-- by the second, as an outage has too many refusals of one status for all pairs of them
+at_once AS (
     SELECT a.record_id, b.record_id AS member_id
-    FROM ranked_records AS a
-    JOIN ranked_records AS b ON b.http_status = a.http_status AND a.started_ns >= b.started_ns - 5000000
-        AND a.over_ns <= b.over_ns + 5000000
-    WHERE a.span_id IS NULL AND a.layer = 'gateway' AND NOT a.covers_tries AND a.outcome <> 'ok' AND a.http_status >= 400
-        AND b.span_id IS NOT NULL AND b.layer = 'gateway' AND b.covers_tries AND b.outcome <> 'ok'
-        AND a.record_id NOT IN (SELECT record_id FROM hosts)
-        AND b.record_id NOT IN (SELECT parent_id FROM record_parents)
-    QUALIFY count(*) OVER (PARTITION BY a.record_id) = 1 AND count(*) OVER (PARTITION BY b.record_id) = 1
+    FROM refusals AS a
+    JOIN seconds AS b ON b.http_status = a.http_status AND b.second = a.second
+        AND a.started_ns >= b.started_ns - 5000000 AND a.over_ns <= b.over_ns + 5000000
+    UNION ALL
+    SELECT a.record_id, b.record_id
+    FROM refusals AS a
+    JOIN untried AS b ON b.http_status = a.http_status AND a.started_ns >= b.started_ns - 5000000 AND a.over_ns <= b.over_ns + 5000000
+    WHERE NOT b.is_short
+),
+refused AS (
+    SELECT record_id, member_id
+    FROM at_once
+    QUALIFY count(*) OVER (PARTITION BY record_id) = 1 AND count(*) OVER (PARTITION BY member_id) = 1
 )
 SELECT record_id, member_id AS match_id, true AS beside FROM beside
 UNION ALL
