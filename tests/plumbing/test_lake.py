@@ -9,6 +9,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import cycle
 from pathlib import Path
 
 import pyarrow as pa
@@ -19,7 +20,7 @@ from full_disk import largest_file
 from goodput.errors import GoodputError, LakeBusy, LakeTooNew, LakeTooOld, LakeUnwritable
 from goodput.plumbing import lake as lake_module
 from goodput.plumbing.files import write_atomically
-from goodput.plumbing.lake import Lake, delete, write_each, write_parquet
+from goodput.plumbing.lake import ROWS_A_GROUP, Lake, delete, write_each, write_parquet
 
 HOLD = """
 import sys
@@ -246,3 +247,22 @@ def test_deleting_the_last_part_of_an_hour_takes_its_folder_too(tmp_path: Path) 
     delete([tmp_path / "h1/a", tmp_path / "h2/a"])
     assert [path.name for path in tmp_path.iterdir()] == ["h1"]
     assert everything_below(tmp_path) == ["h1/b"]
+
+
+@pytest.mark.parametrize("sizes", [[ROWS_A_GROUP], [ROWS_A_GROUP - 1, 3], [1000, 7, 50_000], [2 * ROWS_A_GROUP + 5]])
+def test_the_same_rows_are_the_same_bytes_in_whichever_pieces_they_come(tmp_path: Path, sizes: list[int]) -> None:
+    count = 3 * ROWS_A_GROUP
+    texts = [f"request {number * 7919 % 65_537}" for number in range(count)]
+    rows = pa.table({"text": texts, "number": pa.array(range(count)), "often": ["a", "b", None] * (count // 3)})
+
+    def content(pieces: list[int]) -> str:
+        lake, at = Lake(tmp_path), 0
+        with lake.part_writer("requests", "2026-11-20T09", "0" * 32, rows.schema) as writer:
+            for size in cycle(pieces):
+                if at >= count:
+                    break
+                writer.write(rows.slice(at, size))
+                at += size
+        return writer.content
+
+    assert content(sizes) == content([count])

@@ -177,7 +177,8 @@ class PartWriter:
     def _write(self, group: pa.Table) -> None:
         if self._writer is None:
             self._writer = _writer(pa.PythonFile(self._hashed, mode="w"), self._schema, group)
-        self._writer.write_table(group, row_group_size=ROWS_A_GROUP)
+        # in one piece: Arrow ends pages where pieces end, so that other pieces would be other bytes
+        self._writer.write_table(group.combine_chunks(), row_group_size=ROWS_A_GROUP)
         self.rows += group.num_rows
 
     @property
