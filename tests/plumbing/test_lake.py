@@ -252,8 +252,9 @@ def test_deleting_the_last_part_of_an_hour_takes_its_folder_too(tmp_path: Path) 
 @pytest.mark.parametrize("sizes", [[ROWS_A_GROUP], [ROWS_A_GROUP - 1, 3], [1000, 7, 50_000], [2 * ROWS_A_GROUP + 5]])
 def test_the_same_rows_are_the_same_bytes_in_whichever_pieces_they_come(tmp_path: Path, sizes: list[int]) -> None:
     count = 3 * ROWS_A_GROUP
-    texts = [f"request {number * 7919 % 65_537}" for number in range(count)]
-    rows = pa.table({"text": texts, "number": pa.array(range(count)), "often": ["a", "b", None] * (count // 3)})
+    # few texts at first, and then so many that their dictionary is given up on the way
+    texts = ["often"] * 1000 + [f"a text of its own, number {number}" for number in range(1000, count)]
+    rows = pa.table({"text": texts, "number": [number * 7919 % 65_537 for number in range(count)]})
 
     def content(pieces: list[int]) -> str:
         lake, at = Lake(tmp_path), 0
