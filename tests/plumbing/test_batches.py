@@ -12,7 +12,7 @@ import pytest
 
 from end_to_end import test_same_sources_same_tables as same_sources
 from end_to_end.test_same_sources_same_tables import QUIET, measured, sources
-from goodput.join.nodes import JOIN
+from goodput.join.nodes import JOIN, SAMPLES
 from goodput.measure.nodes import COST_LEDGER, DISRUPTIONS, RECONCILIATION, WINDOWS
 from goodput.plumbing import batches as batches_module
 from goodput.plumbing import plan
@@ -136,7 +136,7 @@ def test_a_batch_that_breaks_is_halved_until_those_that_break_it_are_alone(monke
         return Broken("no", "no", 0) if {"04", "63"} & batch.partitions.keys() else Made({}, {}, 0)
 
     monkeypatch.setattr(plan, "work", works)
-    monkeypatch.setattr(plan, "assemble", lambda _context, _node, group: SimpleNamespace(partitions=group))
+    monkeypatch.setattr(plan, "assemble", lambda _context, _node, group: SimpleNamespace(node=SAMPLES, partitions=group))
     node: Any = None
     group = {f"{hour:02}": f"made from {hour}" for hour in range(64)}
     done = [(batch.partitions, one) for batch, one in _computed(node, node, [group], InProcess())]
