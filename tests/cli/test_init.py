@@ -100,7 +100,7 @@ def test_settings_that_are_shown_as_defaults_are_the_defaults(tmp_path: Path) ->
         if name == "retention":  # an example: without days all is kept
             days = {"records_days": 90, "samples_days": 90, "requests_days": 400, "tables": {"replica_windows": 180}}
             expected = expected.model_copy(update=days)
-        # examples: without a file a run writes no page; without others nothing is computed elsewhere, and no hour is cut
+        # examples: without a file a run writes no page; without others all is computed here, and no hour is cut
         cluster = Cluster(ray="auto", shard_records=1_000_000)
         expected = {"report": Report(file=Path("report.html")), "cluster": cluster}.get(name, expected)
         if name in ("telemetry", "export"):  # examples: without an endpoint nothing is told

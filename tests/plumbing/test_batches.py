@@ -136,7 +136,9 @@ def test_a_batch_that_breaks_is_halved_until_those_that_break_it_are_alone(monke
         return Broken("no", "no", 0) if {"04", "63"} & batch.partitions.keys() else Made({}, {}, 0)
 
     monkeypatch.setattr(plan, "work", works)
-    monkeypatch.setattr(plan, "assemble", lambda _context, _node, group: SimpleNamespace(node=SAMPLES, partitions=group))
+    monkeypatch.setattr(
+        plan, "assemble", lambda _context, _node, group: SimpleNamespace(node=SAMPLES, partitions=group)
+    )
     node: Any = None
     group = {f"{hour:02}": f"made from {hour}" for hour in range(64)}
     done = [(batch.partitions, one) for batch, one in _computed(node, node, [group], InProcess())]
