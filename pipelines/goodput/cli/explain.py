@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from goodput.ask.database import published
+from goodput.ask.database import lake_meant, published
 from goodput.ask.explained import described, explanation, sections, sole_gate
 from goodput.ask.gates import gates, headline
 from goodput.ask.request_record import RequestRecord, read_request_record
@@ -56,9 +56,9 @@ def explain(
 
 def _gone_before(config: Path | None, lake: Path | None) -> Mapping[str, str]:
     from goodput.plumbing.pruned import read_pruned  # noqa: PLC0415  (slow to import, and seldom asked)
-    from goodput.settings.load import load_settings  # noqa: PLC0415
 
-    return read_pruned(load_settings(config, lake=lake).lake_path).gone_before
+    folder, _ = lake_meant(config, lake)
+    return read_pruned(folder).gone_before
 
 
 def print_explanation(request_record: RequestRecord, out: Console) -> None:

@@ -31,9 +31,10 @@ def batches(node: Node, context: Context, partitions: Collection[str], width: in
 def _share(node: Node, context: Context, partitions: Collection[str], width: int) -> int:
     """How many rows a batch has at most: half of a share each, so that who ends first has something to go on with.
 
-    No more than a shard, if hours are cut: to cut several at once would spare nothing.
+    No more than a shard, where a node's batches are cut: to cut several hours at once would spare nothing.
     """
-    most = min(_ROWS_TOGETHER, context.settings.cluster.shard_records or _ROWS_TOGETHER)
+    shard_records = context.settings.cluster.shard_records if node.shards else None
+    most = min(_ROWS_TOGETHER, shard_records or _ROWS_TOGETHER)
     if width == 1:
         return most
     rows = sum(_rows_of(node, context, partition) for partition in partitions)
