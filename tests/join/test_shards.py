@@ -639,6 +639,25 @@ def test_a_batch_that_breaks_breaks_no_other(tmp_path: Path) -> None:
         assert_same(read(batch, done.parts), whole(batch))
 
 
+@pytest.mark.parametrize("widths", [(2, 1), (1, 3), (4, 1)])
+def test_a_cluster_that_grows_or_shrinks_leaves_no_batch_out(tmp_path: Path, widths: tuple[int, int]) -> None:
+    """A node is lost, or another joins, while the first batches are at work: each batch is computed once."""
+    batches = []
+    for name in ("a", "b", "c", "d"):
+        (tmp_path / name).mkdir()
+        batches.append(into(batch_of(tmp_path / name, few()), 2))
+
+    class Changing(InProcess):
+        width = widths[0]
+
+        def map(self, work: Any, items: Any) -> Iterator[Any]:
+            yield from super().map(work, items)
+            self.width = widths[1]
+
+    found = list(in_shards(batches, Changing()))
+    assert [batches.index(batch) for batch, _ in found] == [0, 1, 2, 3]
+
+
 def test_a_lake_that_cannot_be_written_is_no_fault_of_the_batch(tmp_path: Path) -> None:
     error = LakeUnwritable(tmp_path, OSError("disk full"))
     batch = into(batch_of(tmp_path, few()), 2, compute=failing(error))

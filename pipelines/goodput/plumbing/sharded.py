@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
 
 from goodput.plumbing.lake import SHARDS, Lake
@@ -37,8 +38,9 @@ def in_shards(batches: Sequence[Batch], runner: Runner) -> Iterator[tuple[Batch,
 
     Raises GoodputError where the lake itself cannot be used.
     """
-    for first in range(0, len(batches), runner.width):
-        yield from _together(batches[first : first + runner.width], runner)
+    left = iter(batches)
+    while together := list(islice(left, runner.width)):  # a cluster gains and loses nodes meanwhile
+        yield from _together(together, runner)
 
 
 def _together(batches: Sequence[Batch], runner: Runner) -> Iterator[tuple[Batch, Done]]:
