@@ -8,7 +8,8 @@ import duckdb
 
 from goodput.ask.database import Row, rows
 from goodput.errors import UnknownRelation
-from goodput.plumbing.sql_files import quoted
+from goodput.plumbing.published_macros import PUBLISHED_MACROS
+from goodput.plumbing.sql_files import quoted, sql_file
 
 # A view of a table of the same name in schema `stored` is a table to its users.
 _RELATIONS = """
@@ -18,11 +19,6 @@ _RELATIONS = """
     UNION ALL
     SELECT view_name, if(view_name IN (FROM stored), 'table', 'view'), comment
     FROM duckdb_views() WHERE NOT internal AND schema_name = 'main'
-    UNION ALL
-    SELECT DISTINCT function_name, 'function', comment
-    FROM duckdb_functions()
-    WHERE function_type = 'table_macro' AND schema_name = 'main' AND database_name = current_database()
-    ORDER BY relation
 """
 _COLUMNS = """
     SELECT column_name, data_type, comment FROM duckdb_columns()
@@ -34,14 +30,14 @@ _UNIT = re.compile(r"(?P<text>.*) \[(?P<unit>[^\[\]]+)\]", re.DOTALL)
 
 def relations(connection: duckdb.DuckDBPyConnection) -> list[Row]:
     """What can be asked: `relation`, `kind` (table, view, function), `rows` (of tables alone), `comment`."""
-    found = rows(connection, _RELATIONS)
+    found = _published(connection)
     counts = _counts(connection, [row["relation"] for row in found if row["kind"] == "table"])
     return [{**row, "rows": counts.get(row["relation"])} for row in found]
 
 
 def described(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str | None, list[Row]]:
     """What a relation holds, and its columns: `column`, `type`, `unit`, `meaning`. Raises UnknownRelation."""
-    known = {row["relation"].lower(): row for row in rows(connection, _RELATIONS)}
+    known = {row["relation"].lower(): row for row in _published(connection)}
     relation = known.get(name.lower())
     if relation is None:
         raise UnknownRelation(name, get_close_matches(name.lower(), known, 3))
@@ -51,6 +47,25 @@ def described(connection: duckdb.DuckDBPyConnection, name: str) -> tuple[str | N
         for unit, meaning in [unit_and_meaning(row["comment"])]
     ]
     return relation["comment"], columns
+
+
+def _published(connection: duckdb.DuckDBPyConnection) -> list[Row]:
+    """Every relation by its name, with its kind and comment."""
+    functions = [
+        {"relation": name, "kind": "function", "comment": sql_file(name).header["description"]}
+        for name in PUBLISHED_MACROS
+        if _is_function(connection, name)
+    ]
+    return sorted([*rows(connection, _RELATIONS), *functions], key=lambda row: str(row["relation"]))
+
+
+def _is_function(connection: duckdb.DuckDBPyConnection, name: str) -> bool:
+    """Asked by its name: DuckDB's list of all functions, its own among them, takes longer than all else here."""
+    try:
+        connection.table_function(name)
+    except duckdb.CatalogException:
+        return False
+    return True
 
 
 def _columns(connection: duckdb.DuckDBPyConnection, relation: Row) -> list[Row]:
