@@ -61,7 +61,7 @@ def in_turn(sides: Mapping[str, Callable[[], float]], rounds: int, budget_s: flo
 
 
 def _environment() -> dict[str, str]:
-    """This process's own, but that bytecode is kept as it is wherever Goodput is installed: compiling is no work of it."""
+    """This process's own, but bytecode is kept, as where Goodput is installed: to compile is no work of it."""
     checkout = str(Path(__file__).resolve().parent.parent)
     kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     return kept | {"PYTHONPATH": os.pathsep.join([checkout, *filter(None, [os.environ.get("PYTHONPATH")])])}
