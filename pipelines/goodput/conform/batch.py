@@ -3,8 +3,8 @@
 Rows are kept in memory up to a bound and then written as parts, which count once the batch is committed.
 """
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 import duckdb
@@ -31,6 +31,16 @@ _MOST_ROWS = 300_000  # in memory
 _UNCOUNTED = ("span_links",)  # by-products of rows that are counted as ignored
 _CLOSED = "in_closed_hours"
 _Written = tuple[str, str, pl.DataFrame]  # table, partition, rows
+
+
+@dataclass(frozen=True)
+class Written:
+    """Sources that a batch has written, each with its account, the parts by table, and why first rows are refused."""
+
+    sources: Mapping[str, SourceEntry]
+    accounts: Mapping[str, Account]
+    parts: Mapping[str, Sequence[Part]]
+    reasons: Mapping[str, str]
 
 
 class IngestBatch:
@@ -118,9 +128,18 @@ class IngestBatch:
         self._remove_rows(self._current)
         del self._accounts[self._current], self._sources[self._current]
 
-    def write(self) -> None:
+    def write(self) -> Written:
         """Write what is in memory as one part for each table and partition. Raises LakeUnwritable."""
         self._write()
+        return Written(self._sources, self._accounts, self.parts, self._reasons)
+
+    def include(self, others: Written) -> None:
+        """Count sources that another batch has read and written as this one's."""
+        self._sources |= others.sources
+        self._accounts |= others.accounts
+        self._reasons |= others.reasons
+        for table, parts in others.parts.items():
+            self.parts.setdefault(table, []).extend(parts)
 
     def _receive(self, table: str, rows: pl.DataFrame) -> None:
         frames = self._received.setdefault(table, [])

@@ -10,14 +10,11 @@ from goodput.collect.received import LandedFile
 from goodput.collect.scan import Scan, scan
 from goodput.conform.journal import commit_sources, journaled, undo_unfinished
 from goodput.plumbing import source_ledger
-from goodput.plumbing.erased import read_erased
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.source_ledger import SourceEntry
-from goodput.plumbing.sql_files import connect
 from goodput.plumbing.workspace import Workspace
 
-_COMMIT_EVERY_S = 60.0  # a run that dies has this much to do again
 _LOOKS = 3  # at files that change while they are read
 
 
@@ -109,25 +106,13 @@ def _take(workspace: Workspace, found: Scan, done: Ingested) -> None:
 
 def _read_new(workspace: Workspace, found: Scan, done: Ingested) -> None:
     # The readers take half a second to import, which a run with nothing new need not wait for.
-    from goodput.conform.batch import IngestBatch  # noqa: PLC0415
-    from goodput.conform.commit import commit  # noqa: PLC0415
-    from goodput.conform.guard import Guard  # noqa: PLC0415
-    from goodput.conform.ingest_file import FileIngest  # noqa: PLC0415
+    from goodput.conform.reading import read_new  # noqa: PLC0415
 
-    lake = workspace.lake
-    on_bytes = workspace.progress.measure("reading", sum(identity.size_bytes for _, identity in found.new))
-    with connect() as connection:
-        guard = Guard(workspace.settings, read_erased(lake.root))
-        batch, begun_s = IngestBatch(lake, connection, guard), time.monotonic()
-        files = FileIngest(batch, workspace.settings, on_bytes)
-        for number, (file, identity) in enumerate(found.new, 1):
-            done.moved += not files.read(file, identity)
-            if number == len(found.new) or time.monotonic() - begun_s > _COMMIT_EVERY_S:
-                files.finish()
-                done.removed += commit(lake, batch, found.superseded_by, workspace.settings.limits.quarantined_ratio)
-                _count(done, batch.entries)
-                batch, begun_s = IngestBatch(lake, connection, guard), time.monotonic()
-                files = FileIngest(batch, workspace.settings, on_bytes)
+    def committed(entries: Iterable[SourceEntry], replaced: Iterable[Path]) -> None:
+        done.removed += replaced
+        _count(done, entries)
+
+    done.moved += read_new(workspace, found, committed)
 
 
 def _count(done: Ingested, entries: Iterable[SourceEntry]) -> None:
