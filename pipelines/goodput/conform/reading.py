@@ -3,13 +3,16 @@
 What a worker has read counts, as all else does, once this process has committed it; see docs/scale.md#ingest.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import duckdb
 
+from goodput.collect.copies import Copies
 from goodput.collect.landing import FileIdentity
 from goodput.collect.received import LandedFile
 from goodput.collect.scan import Scan
@@ -17,7 +20,7 @@ from goodput.conform.batch import IngestBatch, Written
 from goodput.conform.commit import commit
 from goodput.conform.guard import Guard
 from goodput.conform.ingest_file import FileIngest
-from goodput.errors import SecretUnusable
+from goodput.errors import ExtraMissing, LakeUnwritable, SecretUnusable, StoreFailed
 from goodput.plumbing.erased import read_erased
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.runner import Died, Runner
@@ -78,13 +81,29 @@ def read_share(share: Share) -> Read:
     """Read files in a worker, up to parts that do not count yet. Raises LakeUnreadable, LakeUnwritable."""
     with connect() as connection:
         batch = IngestBatch(share.lake, connection, _guard(share.lake, share.settings))
-        files = FileIngest(batch, share.settings)
+        files, copies = FileIngest(batch, share.settings), Copies()
         try:
-            left = [new for new in share.files if not files.read(*new)]
+            left = [new for new in share.files if not ((here := _here(new, copies)) and files.read(*here))]
             files.finish()
             return Read(batch.write(), left)
         except SecretUnusable:  # known, perhaps, where the run began
             return Read(Written({}, {}, {}, {}), share.files)
+        finally:
+            copies.clear()
+
+
+def _here(new: _New, copies: Copies) -> _New | None:
+    """The file where this worker can read it, an object as a copy of its own; None where it cannot."""
+    file, identity = new
+    if os.access(file.path, os.R_OK):
+        return new
+    if file.place is None:
+        return None
+    copy = copies.landed(*file.place)
+    with suppress(StoreFailed, ExtraMissing, LakeUnwritable):  # credentials or room that the run has
+        if copies.fetch(copy):
+            return replace(copy, reader=file.reader, captures=file.captures), identity
+    return None
 
 
 class _Batches:

@@ -3,9 +3,10 @@
 import json
 import random
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 from uuid import uuid4
 
@@ -13,10 +14,13 @@ import polars as pl
 import pytest
 from typer.testing import CliRunner
 
+from conform.test_reading import Workers
 from end_to_end.test_same_sources_same_tables import QUIET, sources
 from goodput.cli.main import app
 from goodput.collect import copies as copies_module
 from goodput.collect.copies import Copies
+from goodput.conform import reading
+from goodput.conform.ingest import ingest
 from goodput.errors import ErasedFilesLie, LandingUnwritable, SourceLies, StoreFailed
 from goodput.plumbing.object_store.bucket import Bucket
 from goodput.plumbing.spill import own_folder
@@ -98,6 +102,48 @@ def test_it_gives_what_the_same_files_give_in_a_folder(zone: Zone, files: dict[s
     assert_equal(found, published(beside.config("landing")))
     assert found["requests"].height > 10
     assert list((own_folder() / "landing").glob("*")) == []  # copies are gone
+
+
+@pytest.mark.parametrize("can_fetch", [True, False], ids=["fetch", "cannot fetch"])
+def test_workers_of_other_machines_have_copies_of_their_own(
+    zone: Zone, files: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, can_fetch: bool
+) -> None:
+    """What they cannot fetch the run reads from the copies that it has itself."""
+    counts = []
+
+    class Elsewhere(Workers):
+        def answer(self, work: Callable[[Any], Any], share: Any) -> Any:
+            own = own_folder() / "landing"
+            hidden = own.rename(own.with_name("hidden"))
+            (tmp_path / "there").mkdir(exist_ok=True)
+            try:
+                with monkeypatch.context() as there:
+                    there.setattr(copies_module, "own_folder", lambda: tmp_path / "there")
+                    if not can_fetch:
+                        there.setattr(Bucket, "download", refuses)
+                    read = super().answer(work, share)
+            finally:
+                hidden.rename(own)
+            counts.append((len(share.files), len(read.left)))
+            return read
+
+    def refuses(bucket: Bucket, key: str, to: Path) -> bool:
+        raise StoreFailed(zone.url, "no credentials")
+
+    zone.put({f"2026/11/{name}": text for name, text in files.items()})
+    monkeypatch.setattr(reading, "_WORTH_IT_BYTES", 1)
+    workspace = Workspace(zone.config())
+    workspace.runner = Elsewhere()
+    assert ingest(workspace).read == len(files)
+    assert len(counts) > 1
+    assert sum(left for _, left in counts) == (0 if can_fetch else len(files))
+    assert list((tmp_path / "there").rglob("*.*")) == []
+    found = zone.run()
+    assert found.ingested.read == 0
+    beside = Zone(zone.url, tmp_path / "beside")
+    beside.folder.mkdir()
+    beside.run(zone.url)
+    assert_equal(published(zone.config()), published(beside.config(zone.url)))
 
 
 @pytest.mark.only("requests")
