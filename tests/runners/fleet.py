@@ -54,14 +54,21 @@ def rows(lake: Lake, table: str) -> pl.DataFrame:
     return pl.concat(found).drop(CLOCKS, strict=False) if found else pl.DataFrame()
 
 
-def assert_same(lake: Lake, expected: Lake) -> None:
-    """The same rows, and the same bytes where no clock has a word in them."""
+def assert_same(lake: Lake, expected: Lake, *, spread: bool = False) -> None:
+    """The same rows, and the same bytes where no clock has a word in them.
+
+    `spread`: workers have read the sources, so that conformed rows lie in other parts.
+    """
     theirs, ours = (
         {name: found for name, found in parts(each).items() if name != "landed_files"}  # none that changed just now
         for each in (expected, lake)
     )
     assert ours.keys() == theirs.keys()
-    for name in theirs.keys() - AFTER_CLOCKS:
+    others = {name for name in theirs if spread and lake.catalog[name].layer == "conformed"}
+    for name in theirs.keys() - AFTER_CLOCKS - others:
         assert ours[name] == theirs[name], name
+    for name in others:
+        assert lake.catalog[name].contents == expected.catalog[name].contents, name
+        assert sorted(map(str, rows(lake, name).rows())) == sorted(map(str, rows(expected, name).rows())), name
     for name in theirs.keys() & AFTER_CLOCKS:
         assert rows(lake, name).equals(rows(expected, name)), name

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from goodput.conform import reading
 from goodput.errors import LakeUnreadable, WorkersUnusable
 from goodput.plumbing import batches, plan
 from goodput.plumbing.blocked import Blocked
@@ -60,6 +61,28 @@ def test_two_workers_make_the_same_lake(fleet: Path, tmp_path: Path) -> None:
     assert done.hours_computed >= 4
     assert_same(workspace.lake, expected(fleet))
     assert run(workspace, deliver=False).hours_computed == 0
+
+
+def test_workers_read_the_sources_too(fleet: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of which every third reading costs the worker's life."""
+    give, given = module._Worker.give, []
+
+    def dangerous(worker: module._Worker, number: int, payload: bytes) -> None:
+        give(worker, number, payload)
+        if b"goodput.conform.reading" in payload and worker.is_ready:
+            given.append(number)
+            if len(given) % 3 == 0:
+                threading.Timer(0.02 * (len(given) % 4), worker.kill).start()
+
+    monkeypatch.setattr(reading, "_WORTH_IT_BYTES", 1)
+    monkeypatch.setattr(reading, "_SHARES", 1000)
+    monkeypatch.setattr(module._Worker, "give", dangerous)
+    workspace = Workspace(fleet, lake_path=tmp_path / "lake", workers=2)
+    done = run(workspace, deliver=False)
+    assert len(given) > 5
+    assert done.ingested.read == sum(path.is_file() for path in (fleet.parent / "landing").rglob("*"))
+    assert_same(workspace.lake, expected(fleet), spread=True)
+    assert not list(workspace.lake.root.rglob("*.tmp"))
 
 
 def test_workers_that_are_killed_at_work_change_nothing(

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from goodput.conform import reading
 from goodput.errors import ClusterUnreachable
 from goodput.plumbing import batches
 from goodput.plumbing.lake import Lake
@@ -93,13 +94,14 @@ def test_a_worker_and_then_a_node_are_killed_and_the_lake_is_the_same(
         died.extend([number] if isinstance(answer, Died) else [])
         return number, answer
 
+    monkeypatch.setattr(reading, "_WORTH_IT_BYTES", 1)
     monkeypatch.setattr(OnRay, "start", dangerous)
     monkeypatch.setattr(OnRay, "wait", noted)
     workspace = workspace_of(fleet, cluster, tmp_path / "lake")
     run(workspace, deliver=False)
     assert len(given) > 20
     assert len(died) >= 2  # whatever else was on that node died with it
-    assert_same(workspace.lake, Lake(fleet.parent / "lake"))
+    assert_same(workspace.lake, Lake(fleet.parent / "lake"), spread=True)
     assert not list(workspace.lake.root.rglob("*.tmp"))
 
 
