@@ -31,12 +31,13 @@ from benchmarks.scale_stages import (
     Stage,
 )
 
-INGEST, OWN, CORES = "ingest in one process", "the run's own process", "cores"
+INGEST, OWN, CORES = "ingest", "the run's own process", "cores"
 HOUR, DAY, KEY = "an hour is one task", "a day is one task", "the largest key"
 WAITS = (INGEST, OWN, CORES, HOUR, DAY, KEY)
 DAY_H, HOUR_S = 24, 3600
 _BEGIN_H, _COUNTED_H, _END_H = 48, 120, 144  # two days to be late from, three to fall into step, the one that counts
 _REQUESTS_A_BLOCK = 150_000  # written by ingest at once: 300,000 rows (conform/batch.py)
+_SHARE_BYTES, _SHARES = 8 * 2**20, 4  # landed bytes that are worth a share; shares of a worker (conform/reading.py)
 _AT_ONCE = 8  # requests to the store (plumbing/object_store/bucket.py)
 _LEASE_S = 20.0  # between its renewals (plumbing/object_store/lease.py)
 _RUN_READS, _RUN_WRITES = 8, 40  # of any run: docs/scale.md; parts, commits and small files of what has no hours
@@ -251,22 +252,38 @@ class Run:
         return late
 
     def _ingest(self, requests: float) -> None:
-        blocks = max(1, math.ceil(requests / _REQUESTS_A_BLOCK))
-        core_s = requests * INGEST_CORE_S / self._given.core_speed * float(self._varied(blocks).mean())
-        objects = math.ceil(requests * LANDED_BYTES / self._given.object_bytes)
+        """Objects are fetched by the run's process, to tell what is new, and read by workers where that is worth it."""
+        landed_bytes = requests * LANDED_BYTES
+        objects = math.ceil(landed_bytes / self._given.object_bytes)
+        most_bytes = max(_SHARE_BYTES, self._given.object_bytes, landed_bytes / (_SHARES * self._given.workers))
+        shares = math.ceil(landed_bytes / most_bytes) if self._given.workers > 1 else 1
+        blocks = max(shares, math.ceil(requests / _REQUESTS_A_BLOCK))
+        plain_s = np.full(max(shares, 1), requests * INGEST_CORE_S / self._given.core_speed / max(shares, 1))
+        if shares > 1:
+            busy_s, even_s = self._tasks(plain_s)[1:]
+            self.path_s[CORES] += even_s
+            self.path_s[INGEST] += busy_s - even_s
+            self.reads += objects  # once more, by the workers
+        else:
+            core_s = float(plain_s[0] * self._varied(blocks).mean())
+            self.own_core_s += core_s
+            self.path_s[INGEST] += core_s / INGEST_CORES
         moved_s = requests * (LANDED_BYTES + RECORD_BYTES) / self._given.store_bytes_s
-        self.own_core_s += core_s
-        self.path_s[INGEST] += core_s / INGEST_CORES + moved_s + self._waits_s(objects + blocks) / _AT_ONCE
+        self.path_s[INGEST] += moved_s + self._waits_s(objects + blocks) / _AT_ONCE
         self.reads += objects
         self.writes += blocks
+
+    def _tasks(self, plain_s: Floats) -> tuple[Floats, float, float]:
+        """Durations of tasks on the workers, when the last ends, and when it would if all had as much to do."""
+        tries = self._chance.geometric(1 - self._given.failure, len(plain_s))
+        durations_s = plain_s * self._varied(len(plain_s)) * tries
+        self.worker_core_s += float(durations_s.sum())
+        return durations_s, makespan_s(durations_s, self._given.workers), float(durations_s.sum()) / self._given.workers
 
     def _compute(self, partitions: Sequence[Partition]) -> None:
         """The tasks of stages that need not wait for each other, while this process commits what is done."""
         plain_s = np.concatenate([one.core_s for one in partitions]) / self._given.core_speed
-        tries = self._chance.geometric(1 - self._given.failure, len(plain_s))
-        durations_s = plain_s * self._varied(len(plain_s)) * tries
-        busy_s, even_s = makespan_s(durations_s, self._given.workers), float(durations_s.sum()) / self._given.workers
-        self.worker_core_s += float(durations_s.sum())
+        durations_s, busy_s, even_s = self._tasks(plain_s)
         self.path_s[CORES] += even_s
         self.path_s[_longest(partitions, durations_s)] += busy_s - even_s
         for one in partitions:

@@ -106,6 +106,15 @@ def test_commits_follow_the_last_task(plan: Any) -> None:
     assert simulate(A_DAY, PLAIN).path_s[OWN] == pytest.approx(24 * 4)
 
 
+def test_workers_share_what_has_landed_by_eight_megabytes(plan: Any) -> None:
+    plan(ingest_core_s=0.003)
+    took = simulate(A_DAY, replace(PLAIN, cores=10, object_bytes=1e6))
+    # 10,000 requests of 2,030 bytes are three shares, of a third of 30 s each, on ten workers
+    assert took.path_s[CORES] + took.path_s[INGEST] == pytest.approx(24 * 10)
+    assert (took.worker_core_s, took.own_core_s) == pytest.approx((24 * 30, 0))
+    assert took.reads == pytest.approx(24 * (21 + 21 + 8))  # objects, by the run and by workers; and of any run
+
+
 def test_tries_that_fail_are_work_too(plan: Any) -> None:
     plan((stage(is_cut=True),))
     many = replace(PLAIN, cores=8, shard_requests=10)  # 24,000 tasks a day
@@ -256,7 +265,7 @@ def test_workers_needed_fit_their_work_beside_what_one_process_does(plan: Any) -
     found = day(replace(PLAIN, cores=64))  # a quarter of the day is ingest's; 172,800 s of work in 64,800 s
     assert found.workers_needed == 3
     plan((stage(0.72),), ingest_core_s=0.36)
-    assert day(replace(PLAIN, cores=64)).workers_needed == math.inf
+    assert day(replace(PLAIN, cores=64, object_bytes=1e12)).workers_needed == math.inf  # one object is one share
 
 
 def test_dollars(plan: Any, monkeypatch: pytest.MonkeyPatch) -> None:
