@@ -20,6 +20,7 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import Context
+from goodput.plumbing.plan import execute
 from goodput.settings.model import Settings
 from lakes import by_hour, observe, put_sources
 from random_requests import random_cases, random_settings
@@ -141,3 +142,70 @@ def test_what_emitters_show_counts_in_that_hour_and_those_beside_it(tmp_path: Pa
     own = [row for row in together["attempts"] if row["attempt_id"] in mine]
     assert own == alone["attempts"]
     assert is_known(own) == (abs(before_h) == 1)
+
+
+# --- what is linked beyond the hours that an hour is made from
+
+A, B, PARENT = "a" * 16, "b" * 16, "c" * 16
+_AGAIN = {"trace": "2" * 32}
+LINKED_AFAR = {
+    "a response id that another answer has": (
+        [record(A, 0, 1, trace="1" * 32, response_id="r"), record(B, AT, AT + 1, response_id="r", **_AGAIN)],
+        [label("response", "r", at=5)],
+    ),
+    "a copy with another time": (
+        [record(A, 0, 1, trace="1" * 32), record(A, AT, AT + 1, trace="1" * 32)],
+        [label("span", key(A), at=5)],
+    ),
+    "a request key": (
+        [record(A, 0, 1, trace="1" * 32, request_key="K"), record(B, AT, AT + 1, request_key="K", **_AGAIN)],
+        [],
+    ),
+    "a trace": (
+        [record(A, 0, 1, trace="1" * 32, parent=PARENT), record(B, AT, AT + 1, trace="1" * 32, parent=PARENT)],
+        [],
+    ),
+    "a chain of hours": (
+        [record(f"{n:016x}", HOUR * n, HOUR * n + 1, trace=f"{n:032x}", request_key="K") for n in range(6)],
+        [label("request", "K", at=5)],
+    ),
+}
+
+
+@pytest.mark.parametrize("linked", LINKED_AFAR)
+def test_what_is_linked_afar_is_the_same_whichever_hours_are_computed_together(tmp_path: Path, linked: str) -> None:
+    records, labels = LINKED_AFAR[linked]
+    others = [record(f"{n + 100:016x}", HOUR * n + 60, HOUR * n + 61, trace=f"{n + 100:032x}") for n in range(12)]
+    found = {}
+    for name, groups in {
+        "at once": [range(13)],
+        "apart": [[n] for n in range(13)],
+        "both": [[0, 10], range(13)],
+    }.items():
+        context = landed(Lake(tmp_path / name), [*records, *others], labels, 14, one_workload(quality={}))
+        for group in groups:
+            assert not execute(JOIN, context, among=[hour_label(FIRST + n) for n in group], force=True).blocked
+        found[name] = {
+            table: [
+                row
+                for file in context.lake.catalog[table].all_files()
+                for row in pq.ParquetFile(file).read().to_pylist()
+            ]
+            for table in TABLES
+        }
+    assert found["at once"] == found["apart"] == found["both"]
+    assert len(found["at once"]["requests"]) >= 12
+
+
+def test_hours_that_nothing_links_afar_are_computed_together(tmp_path: Path) -> None:
+    records = [record(f"{n + 100:016x}", HOUR * n + 60, HOUR * n + 61, trace=f"{n:032x}") for n in range(12)]
+    beside = [
+        record(f"{n + 200:016x}", HOUR * n, HOUR * n + 1, trace=f"{n + 50:032x}", request_key="K") for n in (3, 4)
+    ]
+    context = landed(Lake(tmp_path), [*records, *beside], [], 14, one_workload())
+    batch = assemble(context, JOIN, {hour_label(FIRST + n): fingerprint(n) for n in range(12)})
+    assert JOIN.alone(batch) == []
+    far = [record(f"{n + 200:016x}", HOUR * n, HOUR * n + 1, trace=f"{n + 50:032x}", request_key="K") for n in (3, 5)]
+    context = landed(Lake(tmp_path / "far"), [*records, *far], [], 14, one_workload())
+    batch = assemble(context, JOIN, {hour_label(FIRST + n): fingerprint(n) for n in range(12)})
+    assert JOIN.alone(batch) == [hour_label(FIRST + n) for n in (3, 5)]

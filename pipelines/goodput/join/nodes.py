@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from goodput.join.event_hours import event_hours
 from goodput.join.judged_hours import LABEL_HOURS, TABLE, judge_hours, judging_sources, label_hours, label_partitions
 from goodput.join.options import SETTINGS_TABLES, observed, places, source_files
-from goodput.join.shards import HOURS_IN_SHARDS
+from goodput.join.shards import HOURS_IN_SHARDS, hours_alone
 from goodput.plumbing.compute import compute_sql
 from goodput.plumbing.hours import HOUR_NS, epoch_hour
 from goodput.plumbing.node import Context, Lookaround, Node
@@ -75,6 +75,7 @@ JOIN = Node(
     apart=frozenset({"label_records"}),
     consults=("judged_hours",),
     span={"label_records": label_partitions},
+    alone=hours_alone,
     shards=HOURS_IN_SHARDS,
 )
 SAMPLES = Node(

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from goodput.contracts import contract
 from goodput.plumbing.compute import compute_each, load, write_tables
 from goodput.plumbing.graph import closure
-from goodput.plumbing.hours import epoch_hour
+from goodput.plumbing.hours import epoch_hour, hour_label
 from goodput.plumbing.node import STORED, Batch, Parts, Shards
 from goodput.plumbing.parameters import PARAMETERS, register
 from goodput.plumbing.sql_files import compute, connect, parquet, quoted
@@ -40,10 +40,7 @@ def _cut(batch: Batch, count: int, folder: Path) -> list[Batch]:
     """The batch of each shard: with its own rows as inputs, in files below a folder, in place of the lake's."""
     with connect() as connection:
         load(connection, batch)
-        for name in closure(("shard_links",), STORED):
-            compute(connection, name)
-        links = connection.sql("SELECT place, id FROM shard_links").to_arrow_table()
-        register(connection, "shard_components", components(links))
+        _register_components(connection)
         register(connection, "shard_count", pa.table([[count]], schema=PARAMETERS["shard_count"].schema))
         for table, name in _SHARDED.items():
             compute(connection, name)
@@ -53,6 +50,25 @@ def _cut(batch: Batch, count: int, folder: Path) -> list[Batch]:
         replace(batch, inputs={**batch.inputs, **{table: _files(folder / table, number) for table in _SHARDED}})
         for number in range(count)
     ]
+
+
+def hours_alone(batch: Batch) -> list[str]:
+    """Hours of a batch that are to be joined each by itself: what is linked to their rows lies beyond the hours that
+    they are made from, where other hours of the batch would show it (docs/semantics.md#time-and-restatement).
+    """
+    with connect() as connection:
+        load(connection, batch)
+        _register_components(connection)
+        compute(connection, "linked_afar")
+        found = connection.sql("SELECT epoch_hour FROM linked_afar").fetchall()
+    return sorted({hour_label(hour) for (hour,) in found} & {*batch.partitions})
+
+
+def _register_components(connection: duckdb.DuckDBPyConnection) -> None:
+    for name in closure(("shard_links",), STORED):
+        compute(connection, name)
+    links = connection.sql("SELECT place, id FROM shard_links").to_arrow_table()
+    register(connection, "shard_components", components(links))
 
 
 def components(links: pa.Table) -> pa.Table:

@@ -204,6 +204,7 @@ class Node:
     what_is_left: frozenset[str] = frozenset()
     appended: tuple[str, ...] = ()  # tables that only ever gain parts
     together_h: int = 24
+    alone: Callable[[Batch], Collection[str]] | None = None  # which of a batch must be computed each by itself
     shards: Shards | None = None  # None: its batches are never cut
     is_never_final: bool = False  # computed for closed days too: it reads nothing that is pruned
 

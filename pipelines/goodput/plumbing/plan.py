@@ -21,7 +21,7 @@ from goodput.plumbing.graph import relation
 from goodput.plumbing.node import Batch, Context, Node, hours_in, partitions_of
 from goodput.plumbing.runner import Died, InProcess, Runner
 from goodput.plumbing.sharded import in_shards, is_cut
-from goodput.plumbing.work import Broken, Done, Made, work
+from goodput.plumbing.work import Broken, Divided, Done, Made, work
 
 HERE = InProcess()
 
@@ -193,14 +193,23 @@ def _computed(
     node: Node, context: Context, groups: Iterable[Mapping[str, str]], runner: Runner
 ) -> Iterator[tuple[Batch, Done]]:
     """What became of each group of partitions; where it broke, of each half, until those that break are alone."""
-    broken: list[Mapping[str, str]] = []
+    again: list[Mapping[str, str]] = []
     for batch, done in _mapped(node, context, groups, runner):
-        if isinstance(done, Broken) and len(batch.partitions) > 1:
-            broken += _halves(batch.partitions)
+        if isinstance(done, Divided):
+            again += _divided(batch.partitions, done.alone)
+        elif isinstance(done, Broken) and len(batch.partitions) > 1:
+            again += _halves(batch.partitions)
         else:
             yield batch, done
-    if broken:
-        yield from _computed(node, context, broken, runner)
+    if again:
+        yield from _computed(node, context, again, runner)
+
+
+def _divided(partitions: Mapping[str, str], alone: Collection[str]) -> Iterator[Mapping[str, str]]:
+    yield from ({partition: partitions[partition]} for partition in sorted(alone))
+    rest = {partition: inputs for partition, inputs in partitions.items() if partition not in alone}
+    if rest:
+        yield rest
 
 
 def _halves(partitions: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
@@ -211,20 +220,25 @@ def _halves(partitions: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
 
 def _mapped(
     node: Node, context: Context, groups: Iterable[Mapping[str, str]], runner: Runner
-) -> Iterator[tuple[Batch, Done]]:
+) -> Iterator[tuple[Batch, Done | Divided]]:
     large: list[Batch] = []
-    for batch, done in runner.map(work, _not_large((assemble(context, node, group) for group in groups), large)):
+    for batch, done in runner.map(work, _not_large(node, context, groups, large)):
         yield batch, Broken(done.reason, done.reason, time.time_ns()) if isinstance(done, Died) else done
     yield from in_shards(large, runner)
 
 
-def _not_large(batches: Iterable[Batch], large: list[Batch]) -> Iterator[Batch]:
-    """Batches that are computed at once; those that are cut, and so take all who compute, come after them."""
-    for batch in batches:
-        if is_cut(batch):
-            large.append(batch)
-        else:
+def _not_large(
+    node: Node, context: Context, groups: Iterable[Mapping[str, str]], large: list[Batch]
+) -> Iterator[Batch]:
+    """Batches that are computed at once; partitions that are cut, and so take all who compute, come after them."""
+    for group in groups:
+        batch = assemble(context, node, group)
+        if not is_cut(batch):
             yield batch
+        elif len(group) == 1:
+            large.append(batch)
+        else:  # ids may link them, and cut together they would see more than alone
+            yield from _not_large(node, context, _divided(group, group), large)
 
 
 def _settle_told(context: Context, batch: Batch, done: Done, outcome: Outcome, blocked: Blocked) -> None:

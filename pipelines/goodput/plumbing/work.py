@@ -5,7 +5,7 @@ Nothing of it counts yet: to commit parts, and to block partitions, is the plan'
 
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
@@ -37,12 +37,27 @@ class Broken:
     began_ns: int
 
 
+@dataclass(frozen=True)
+class Divided:
+    """Hours of a batch that are to be computed each by itself: what becomes of them would depend on the others."""
+
+    alone: Collection[str]
+
+
 Done = Made | Broken
 
 
-def work(batch: Batch) -> Done:
-    """Compute and audit a batch. Raises GoodputError where the lake itself cannot be used, and KeyboardInterrupt."""
-    return attempt(lambda began_ns: audited(batch, batch.node.compute(batch), began_ns))
+def work(batch: Batch) -> Done | Divided:
+    """Compute and audit a batch, or say how it must be divided before.
+
+    Raises GoodputError where the lake itself cannot be used, and KeyboardInterrupt.
+    """
+    return attempt(lambda began_ns: _worked(batch, began_ns))
+
+
+def _worked(batch: Batch, began_ns: int) -> Made | Divided:
+    alone = batch.node.alone(batch) if batch.node.alone and len(batch.partitions) > 1 else ()
+    return Divided(alone) if alone else audited(batch, batch.node.compute(batch), began_ns)
 
 
 def audited(batch: Batch, parts: Parts, began_ns: int) -> Made:
