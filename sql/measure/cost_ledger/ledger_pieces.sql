@@ -12,7 +12,10 @@ WITH weighed AS (
         a.output_tokens IS NULL AND a.outcome <> 'ok' AND coalesce(a.streamed, false) AND a.first_token_ns IS NULL AS is_waiting
     FROM attempts AS a
     JOIN model_weights AS w ON w.model IS NOT DISTINCT FROM a.model
-    LEFT JOIN requests AS q ON a.delivered AND q.delivering_attempt_id = a.attempt_id
+    -- an id that comes back hours later is of another request
+    LEFT JOIN requests AS q
+        ON a.delivered AND q.delivering_attempt_id = a.attempt_id
+            AND epoch_us(coalesce(q.ended_at, q.arrived_at)) // 3600000000 = a.part_hour
 ),
 judged AS (
     SELECT
