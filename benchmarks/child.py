@@ -61,10 +61,8 @@ def in_turn(sides: Mapping[str, Callable[[], float]], rounds: int, budget_s: flo
 
 
 def _environment() -> dict[str, str]:
-    """This process's own, but bytecode is kept, as where Goodput is installed: to compile is no work of it."""
     checkout = str(Path(__file__).resolve().parent.parent)
-    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    return kept | {"PYTHONPATH": os.pathsep.join([checkout, *filter(None, [os.environ.get("PYTHONPATH")])])}
+    return {**os.environ, "PYTHONPATH": os.pathsep.join([checkout, *filter(None, [os.environ.get("PYTHONPATH")])])}
 
 
 def _json(text: str) -> Any:
