@@ -491,3 +491,20 @@ def test_bills_that_find_nothing_for_whatever_they_name_are_one_entry() -> None:
     found = {(one["attempt_id"], one["bucket"], one["basis"]): one["usd"] for one in frame.to_dicts()}
     assert frame.height == len(found) == 2
     assert found == {("billed", "accepted", "billing"): 3.25, (None, "unattributed", "billing"): 3.0}
+
+
+def test_an_id_that_comes_back_hours_later_is_of_another_request() -> None:
+    """A span written twice, with times two hours apart: each of the two attempts is charged once, by its own verdict."""
+    tries = [Try("a", "accepted", 0, 100, "r", "p"), Try("a", "slow", 2 * HOUR_S, 2 * HOUR_S + 100, "r", "p")]
+    frame = charged(Fleet(tries, rates={"p": 0.01}), (0, 1, 2))
+    found = by_bucket(frame.filter(pl.col("attempt_id") == "a"))
+    first, second = (
+        {at: usd for (at, _, bucket), usd in found.items() if bucket == name} for name in ("accepted", "slow")
+    )
+    assert all(at < HOUR_S for at in first)
+    assert all(at >= 2 * HOUR_S for at in second)
+    assert (sum(first.values()), sum(second.values())) == pytest.approx((1.0, 1.0))
+    keys = frame.select(
+        "attempt_id", "window_start", "bucket", "pool", "replica", "model", "workload", "route", "tenant", "basis"
+    )
+    assert keys.n_unique() == keys.height
