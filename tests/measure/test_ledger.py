@@ -494,7 +494,7 @@ def test_bills_that_find_nothing_for_whatever_they_name_are_one_entry() -> None:
 
 
 def test_an_id_that_comes_back_hours_later_is_of_another_request() -> None:
-    """A span written twice, with times two hours apart: each of the two attempts is charged once, by its own verdict."""
+    """A span written twice, with times two hours apart: each of the two is charged once, by its own verdict."""
     tries = [Try("a", "accepted", 0, 100, "r", "p"), Try("a", "slow", 2 * HOUR_S, 2 * HOUR_S + 100, "r", "p")]
     frame = charged(Fleet(tries, rates={"p": 0.01}), (0, 1, 2))
     found = by_bucket(frame.filter(pl.col("attempt_id") == "a"))
