@@ -264,7 +264,7 @@ def test_an_sql_error_blocks_its_hour_alone(checkout: Path, fleet: Path, tmp_pat
 def test_an_hour_that_kills_its_workers_is_blocked_alone(checkout: Path, fleet: Path, tmp_path: Path) -> None:
     is_noon = f"batch.node.name == 'join' and '{NOON}' in batch.partitions"
     kill = f"    if {is_noon}:\n        __import__('os').kill(__import__('os').getpid(), 9)\n"
-    computes = "    return attempt(lambda began_ns: audited(batch, batch.node.compute"
+    computes = "    return attempt(lambda began_ns: _worked(batch"
     change(checkout / "pipelines/goodput/plumbing/work.py", computes, kill + computes)
     ended = command(checkout, fleet, tmp_path / "lake", "--workers", "2")
     said = ended.communicate()[1]
