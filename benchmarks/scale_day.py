@@ -256,9 +256,9 @@ class Run:
         landed_bytes = requests * LANDED_BYTES
         objects = math.ceil(landed_bytes / self._given.object_bytes)
         most_bytes = max(_SHARE_BYTES, self._given.object_bytes, landed_bytes / (_SHARES * self._given.workers))
-        shares = math.ceil(landed_bytes / most_bytes) if self._given.workers > 1 else 1
+        shares = max(1, math.ceil(landed_bytes / most_bytes)) if self._given.workers > 1 else 1
         blocks = max(shares, math.ceil(requests / _REQUESTS_A_BLOCK))
-        plain_s = np.full(max(shares, 1), requests * INGEST_CORE_S / self._given.core_speed / max(shares, 1))
+        plain_s = np.full(shares, requests * INGEST_CORE_S / self._given.core_speed / shares)
         if shares > 1:
             busy_s, even_s = self._tasks(plain_s)[1:]
             self.path_s[CORES] += even_s

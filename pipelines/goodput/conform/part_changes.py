@@ -4,7 +4,7 @@
 sum over its parts is that of its sources however they are spread.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from goodput.conform.journal import PartChange
 from goodput.plumbing.catalog import Part, digest_sum
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.portions import portions
 
 _MODULUS = 2**128
 _SMALL_BYTES = 16 * 2**20
@@ -47,20 +48,9 @@ def merged(lake: Lake, table: str, parts: Sequence[Part]) -> PartChange:
     small = [part for part in parts if part.size_bytes < _SMALL_BYTES and part.rows < _SMALL_ROWS]
     if len(small) <= _MOST_SMALL:
         return PartChange([], [])
-    several = [together for together in _few_rows_together(small) if len(together) > 1]
+    # groups that fit in memory: rows that are alike take next to nothing in a file, but not here
+    several = [together for together in portions(small, 2 * _SMALL_ROWS, lambda part: part.rows) if len(together) > 1]
     return PartChange([_one_of(lake, table, parts) for parts in several], [part for parts in several for part in parts])
-
-
-def _few_rows_together(parts: Iterable[Part]) -> Iterator[list[Part]]:
-    """The parts in groups that fit in memory: rows that are alike take next to nothing in a file, but not here."""
-    together: list[Part] = []
-    for part in parts:
-        if together and sum(other.rows for other in together) + part.rows > 2 * _SMALL_ROWS:
-            yield together
-            together = []
-        together.append(part)
-    if together:
-        yield together
 
 
 def _one_of(lake: Lake, table: str, parts: Sequence[Part]) -> Part:

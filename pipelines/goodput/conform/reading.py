@@ -5,7 +5,7 @@ What a worker has read counts, as all else does, once this process has committed
 
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +23,7 @@ from goodput.conform.ingest_file import FileIngest
 from goodput.errors import ExtraMissing, LakeUnwritable, SecretUnusable, StoreFailed
 from goodput.plumbing.erased import read_erased
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.portions import portions
 from goodput.plumbing.runner import Died, Runner
 from goodput.plumbing.source_ledger import SourceEntry
 from goodput.plumbing.sql_files import connect
@@ -167,23 +168,9 @@ def _read_by_workers(
 def _shares(workspace: Workspace, files: Sequence[_New], width: int) -> list[Share]:
     """The files in shares, the largest first; none where one worker is enough for all."""
     most = max(_WORTH_IT_BYTES, _size_bytes(files) // (_SHARES * width))
-    shares = [Share(workspace.lake, workspace.settings, share) for share in _divided(files, most)]
+    divided = portions(files, most, lambda new: new[1].size_bytes)
+    shares = [Share(workspace.lake, workspace.settings, share) for share in divided]
     return sorted(shares, key=lambda share: -share.size_bytes) if len(shares) > 1 else []
-
-
-def _divided(files: Sequence[_New], most_bytes: int) -> Iterator[list[_New]]:
-    """Files that follow each other, up to a size, and each larger file by itself."""
-    share: list[_New] = []
-    held = 0
-    for new in files:
-        size_bytes = new[1].size_bytes
-        if share and held + size_bytes > most_bytes:
-            yield share
-            share, held = [], 0
-        share.append(new)
-        held += size_bytes
-    if share:
-        yield share
 
 
 def _size_bytes(files: Sequence[_New]) -> int:

@@ -54,7 +54,7 @@ def _cut(batch: Batch, count: int, folder: Path) -> list[Batch]:
 
 def hours_alone(batch: Batch) -> list[str]:
     """Hours of a batch that are to be joined each by itself: what is linked to their rows lies beyond the hours that
-    they are made from, where other hours of the batch would show it (docs/semantics.md#time-and-restatement).
+    they are made from, where other hours of the batch would show it (docs/semantics.md#how-far-an-hour-sees).
     """
     with connect() as connection:
         load(connection, batch)
@@ -73,7 +73,7 @@ def _register_components(connection: duckdb.DuckDBPyConnection) -> None:
 
 def components(links: pa.Table) -> pa.Table:
     """Connected components of places: each of `place` and `id` of the links with the least place of its component."""
-    # Both take a third of a second to import, which a run that cuts nothing need not wait for.
+    # Both take a third of a second to import, which a run that joins nothing need not wait for.
     import numpy as np  # noqa: PLC0415
     from scipy.sparse import coo_array  # type: ignore[import-untyped]  # noqa: PLC0415
     from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]  # noqa: PLC0415

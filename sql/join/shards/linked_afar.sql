@@ -1,4 +1,4 @@
--- description: Hours with records that something links to rows beyond the hours that an hour is made from (docs/scale.md#an-hour-that-is-cut)
+-- description: Hours with records that something links to rows beyond the hours that an hour is made from (docs/semantics.md#how-far-an-hour-sees)
 -- grain: epoch_hour
 -- reads: options, serving_records, shard_components, span_links
 WITH placed AS (
