@@ -222,6 +222,8 @@ CREATE OR REPLACE TEMP MACRO accepted_together(is_estimated, must_pass, need, la
 CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS
     floor(ln(CASE WHEN latency_s < 1e-6 THEN 1e-6 ELSE latency_s END) / ln(1.01))::INTEGER;
 CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
+-- Latencies of more requests than are held are counted to the nearest of so many seconds: a percentile is off by half of one at most.
+CREATE OR REPLACE TEMP MACRO latency_unit_s(metric) AS CASE metric WHEN 'tpot' THEN 1e-5 ELSE 1e-3 END;
 -- Replicas for a peak of arrivals when each keeps its promises up to the knee; a hair less than a whole one is that one.
 CREATE OR REPLACE TEMP MACRO replicas_needed(peak_rps, knee_rps, headroom) AS ceil(peak_rps / knee_rps * headroom - 1e-9)::BIGINT;
 -- The difference b - a; none where it is no more than the rounding of doubles.

@@ -200,6 +200,7 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
     """Measured rows of a stretch at the given grains (seconds)."""
     base_s = min(settings.windows_s)
     options = {
+        "percentiles": "exact",
         "step_s": math.gcd(*grains),
         "base_s": base_s,
         "session_reach_h": session_reach_h(settings),

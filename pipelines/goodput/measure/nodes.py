@@ -98,7 +98,7 @@ WASTE = Node(
         "workload_rules": workload_rows,
         **slices.SETTINGS_TABLES,
     },
-    from_batch={"grains": grains},
+    from_batch={"grains": grains, "measured_range": measured_range},
     span={"requests": bills.wasted_request_partitions},
 )
 QUALITY = Node(
@@ -109,7 +109,7 @@ QUALITY = Node(
     compute_sql,
     lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
     from_settings={"workload_rules": workload_rows, "slice_options": slices.slice_options},
-    from_batch={"grains": grains},
+    from_batch={"grains": grains, "measured_range": measured_range},
 )
 WINDOWS = Node(
     "windows",
@@ -128,6 +128,8 @@ WINDOWS = Node(
     span={"session_hours": windows.session_partitions},
     aside={"goodput": lambda _context, partition: (partition,), source_ledger.TABLE: lambda _context, _: (ALL,)},
     appended=("restatements",),
+    shards=windows.HOURLY_SUMS.shards,
+    sized_by="requests",
 )
 REPLICAS = Node(
     "replicas",

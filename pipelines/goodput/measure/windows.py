@@ -1,6 +1,6 @@
 """Computes `goodput` and what goes with it for a batch of partitions, and what a restatement changes.
 
-The arithmetic is sql/measure/goodput/; percentiles are computed slice by slice here, as each holds all of its values.
+The arithmetic is sql/measure/goodput/.
 """
 
 import math
@@ -12,18 +12,24 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.contracts import arrow_schema, contract
+from goodput.measure.hourly_sums import HourlySums, as_codes
 from goodput.measure.restatement import RESTATED, write_restated
-from goodput.measure.slices import DIMENSIONS, Cuts, Slice, all_slices, flags
+from goodput.measure.slices import DIMENSIONS, Slice, all_slices
+from goodput.measure.window_quantiles import Percentiles, compute_quantiles
 from goodput.plumbing.compute import compute_each, load, write_windows
 from goodput.plumbing.graph import closure
 from goodput.plumbing.hours import HOUR_NS, epoch_hour, hour_label
 from goodput.plumbing.node import STORED, Batch, Context, Lookaround, Parts, hours_in
-from goodput.plumbing.parameters import as_rows, register
-from goodput.plumbing.sql_files import compute, connect, sql_file
+from goodput.plumbing.parameters import as_rows
+from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Settings
 
 TABLES = ("goodput", "gate_failures", "load_windows")
 _NODE = "windows"
+_LATENCIES = "step_latencies"
+_CODED = ("step_counts", "spanned_windows", "step_gates", "step_labels", "label_sessions", _LATENCIES)
+SUMS = ("dimension_names", "step_names", "step_values", *_CODED)
+_QUANTILES = ("exact_quantiles", "counted_quantiles")
 
 
 @dataclass(frozen=True)
@@ -80,8 +86,26 @@ def compute_windows(batch: Batch) -> Parts:
     """
     with connect() as connection:
         empty = load(connection, batch)
-        is_base_asked = min(batch.settings.windows_s) in batch.grains
-        measured = measure(connection, all_slices(batch.settings), is_base_asked=is_base_asked, empty=empty)
+        measured = measure(
+            connection,
+            all_slices(batch.settings),
+            is_base_asked=_is_base_asked(batch),
+            percentiles=percentiles_of(batch),
+            empty=empty,
+        )
+    return _written(batch, measured)
+
+
+def _is_base_asked(batch: Batch) -> bool:
+    return min(batch.settings.windows_s) in batch.grains
+
+
+def percentiles_of(batch: Batch) -> Percentiles:
+    """What the percentiles of a batch are made from; a large partition is a batch of its own."""
+    return "counted" if batch.large else "exact"
+
+
+def _written(batch: Batch, measured: Measured) -> Parts:
     parts = {
         table: write_windows(batch, table, getattr(measured, table).to_arrow())
         for table in ("gate_failures", "load_windows")
@@ -94,6 +118,7 @@ def measure(
     slices: Sequence[Slice],
     *,
     is_base_asked: bool,
+    percentiles: Percentiles = "exact",
     empty: Collection[str] = (),
 ) -> Measured:
     """Rows of the windows that relation `measured_range` asks for, at the lengths of `grains`, in the slices.
@@ -101,18 +126,44 @@ def measure(
     See docs/semantics.md#windows, #frontier.
 
     The connection has the inputs and parameters of the windows; load windows exist at the base length alone.
-    `empty`: inputs and parameters that are known to have no rows.
+    `percentiles`: `exact` ones hold all values. `empty`: inputs and parameters that are known to have no rows.
     """
+    known = set(empty)
+    _add_up(connection, known, with_latencies=percentiles == "counted")
+    return _measured(connection, slices, percentiles, known, is_base_asked=is_base_asked)
+
+
+def _add_up(connection: duckdb.DuckDBPyConnection, known: set[str], *, with_latencies: bool) -> None:
+    """Make `SUMS` of the inputs, without the counts of latencies where values are held."""
+    compute(connection, "dimension_names")
+    _name_codes(connection)
+    names = SUMS if with_latencies else [name for name in SUMS if name != _LATENCIES]
+    left = [name for name in closure(names, STORED) if name != "dimension_names"]
+    compute_each(connection, _NODE, left, known)
+
+
+def _name_codes(connection: duckdb.DuckDBPyConnection) -> None:
+    """Make the types of the dimensions, of all values of theirs."""
     compute(connection, "request_dimensions")
     for column in DIMENSIONS:
         values = f"SELECT unnest({column}) FROM request_dimensions"  # noqa: S608  (a column of its own)
         connection.execute(f"CREATE TEMP TYPE {column}_code AS ENUM ({values})")
+
+
+def _measured(
+    connection: duckdb.DuckDBPyConnection,
+    slices: Sequence[Slice],
+    percentiles: Percentiles,
+    known: set[str],
+    *,
+    is_base_asked: bool,
+) -> Measured:
+    """The rows of windows, of a connection that has `SUMS`."""
     tables = TABLES if is_base_asked else TABLES[:-1]
-    left = [name for name in closure(tables, STORED) if name not in ("request_dimensions", "window_quantiles")]
+    left = closure(tables, STORED.union(SUMS, _QUANTILES))
     counted = left.index("window_counts") + 1
-    known = set(empty)
     compute_each(connection, _NODE, left[:counted], known)
-    _compute_quantiles(connection, slices)
+    compute_quantiles(connection, slices, percentiles)
     compute_each(connection, _NODE, left[counted:], known)
     goodput = _rows(connection, "goodput", RESTATED)
     failures = _rows(connection, "gate_failures")
@@ -122,51 +173,27 @@ def measure(
     )
 
 
+def _add_up_hour(connection: duckdb.DuckDBPyConnection, hour: Batch) -> None:
+    _add_up(connection, load(connection, hour), with_latencies=True)
+
+
+def _measure_day(connection: duckdb.DuckDBPyConnection, day: Batch) -> Parts:
+    empty = load(connection, day)
+    _name_codes(connection)
+    as_codes(connection, _CODED, DIMENSIONS)
+    slices, is_base_asked = all_slices(day.settings), _is_base_asked(day)
+    return _written(day, _measured(connection, slices, "counted", empty, is_base_asked=is_base_asked))
+
+
+HOURLY_SUMS = HourlySums(SUMS, _add_up_hour, _measure_day)
+
+
 def _empty(table: str) -> pl.DataFrame:
     return pl.DataFrame(arrow_schema(table).empty_table())
 
 
 def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
     return rows.sort(contract(table).primary_key, nulls_last=False)
-
-
-def _quantile_slice_of_each(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice]) -> list[tuple[int, Cuts]]:
-    """For each slice its cut and the dimensions that distinguish its rows: where they agree, so do percentiles."""
-    dimensions = f"SELECT DISTINCT {', '.join(DIMENSIONS)} FROM window_counts WHERE cut = 0"  # noqa: S608
-    found = pl.DataFrame(connection.sql(dimensions).to_arrow_table())
-    return [(cut, _fewest(found, by)) for _, cut, *by in slices]
-
-
-def _fewest(found: pl.DataFrame, by: Sequence[bool]) -> Cuts:
-    """As few of the dimensions as distinguish the rows in `found` as well as all of them do."""
-    kept = [name for name, cuts in zip(DIMENSIONS, by, strict=True) if cuts]
-    for dimension in reversed(tuple(kept)):
-        fewer = [name for name in kept if name != dimension]
-        if _parts(found, fewer) == _parts(found, kept):
-            kept = fewer
-    return tuple(name in kept for name in DIMENSIONS)
-
-
-def _parts(found: pl.DataFrame, by: Sequence[str]) -> int:
-    return found.unique(by).height if by else min(found.height, 1)
-
-
-def _compute_quantiles(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice]) -> None:
-    """One slice after another: percentiles hold all values of theirs in memory."""
-    quantile_slices = _quantile_slice_of_each(connection, slices)
-    by_slice = _with_cuts(quantile_slices).add_column(0, "slice", pa.array([row[0] for row in slices]))
-    register(connection, "slice_quantiles", by_slice)
-    for number, one in enumerate(sorted(set(quantile_slices))):
-        register(connection, "quantile_slice", _with_cuts([one]))
-        if number == 0:
-            compute(connection, "window_quantiles")
-        else:
-            connection.execute(f"INSERT INTO window_quantiles {sql_file('window_quantiles').text}")
-
-
-def _with_cuts(rows: Sequence[tuple[int, Cuts]]) -> pa.Table:
-    cuts = pa.array([cut for cut, _ in rows], pa.int32())
-    return flags("quantile_by", [by for _, by in rows]).add_column(0, "cut", cuts)
 
 
 def _rows(connection: duckdb.DuckDBPyConnection, table: str, without: Sequence[str] = ()) -> pl.DataFrame:
@@ -182,6 +209,7 @@ def window_options(context: Context, batch: Batch) -> pa.Table:
     return as_rows(
         "window_options",
         {
+            "percentiles": percentiles_of(batch),
             "step_s": math.gcd(*batch.grains),
             "base_s": min(batch.settings.windows_s),
             "session_reach_h": session_reach_h(batch.settings),

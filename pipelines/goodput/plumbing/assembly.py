@@ -3,17 +3,50 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from goodput.plumbing.node import Batch, Context, Node, Span
+from goodput.plumbing.hours import is_hour
+from goodput.plumbing.node import Batch, Context, Node, Span, hours_in
+
+_RANGE = "measured_range"  # the one relation that an hour of a day does not share with it
 
 
 def assemble(context: Context, node: Node, partitions: Mapping[str, str]) -> Batch:
     """The batch of some partitions of a node, which come with the fingerprints of what they are to be made from."""
+    batch = _assembled(context, node, partitions)
+    days = [partition for partition in batch.large if not is_hour(partition)]
+    return replace(batch, by_hour=_hours_of(context, batch)) if days and len(partitions) == 1 else batch
+
+
+def _hours_of(context: Context, day: Batch) -> list[Batch]:
+    """A batch for each hour of a day that has inputs: the hour's own, measured for the windows of the day."""
+    hours = (
+        _assembled(context, day.node, {hour: day.partitions[name]})
+        for name in day.partitions
+        for hour in hours_in(name)
+    )
+    own = (_RANGE,) if _RANGE in day.relations else ()
+    return [
+        replace(hour, relations={**day.relations, **{name: hour.relations[name] for name in own}})
+        for hour in hours
+        if any(hour.inputs.values())
+    ]
+
+
+def _assembled(context: Context, node: Node, partitions: Mapping[str, str]) -> Batch:
     catalog = context.lake.catalog
     inputs = {table: _files(context, node, table, partitions) for table in node.inputs}
     aside = {table: _of_span(context, table, span, partitions) for table, span in node.aside.items()}
     alike = frozenset(table for table in node.inputs if catalog[table].is_uniform)
-    batch = Batch(node, context.lake, context.settings, partitions, {**aside, **inputs}, alike)
+    large = frozenset(partition for partition in partitions if _is_large(context, node, partition))
+    batch = Batch(node, context.lake, context.settings, partitions, {**aside, **inputs}, alike, large=large)
     return replace(batch, relations={name: table(context, batch) for name, table in node.from_batch.items()})
+
+
+def _is_large(context: Context, node: Node, partition: str) -> bool:
+    if node.sized_by is None:
+        return False
+    parts = context.lake.catalog[node.sized_by].parts
+    rows = sum(part.rows for hour in hours_in(partition) for part in parts.get(hour, ()))
+    return rows > context.settings.max_exact_requests
 
 
 def _files(context: Context, node: Node, table: str, partitions: Iterable[str]) -> Mapping[str, Sequence[str]]:

@@ -100,7 +100,8 @@ class Batch:
     A value: whoever computes it needs neither catalog nor ledger, and may be another process (`assembly` makes it).
     `partitions`: with the fingerprint of what each is made from. `inputs`: of each table that is read the files of its
     partitions. `alike`: those of these tables whose files all have the columns of their contract. `relations`: what
-    `from_batch` of the node says.
+    `from_batch` of the node says. `large`: those of the partitions that have more rows of what sizes the node than are
+    held at once; `by_hour`: of a large day the batches of its hours, measured as the day is.
     """
 
     node: "Node"
@@ -110,6 +111,8 @@ class Batch:
     inputs: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     alike: Collection[str] = ()
     relations: Mapping[str, pa.Table] = field(default_factory=dict)
+    large: frozenset[str] = frozenset()
+    by_hour: Sequence["Batch"] = ()
 
     @cached_property
     def hours(self) -> list[str]:
@@ -183,8 +186,9 @@ class Node:
     partition is made from, such as the bills that overlap it; `apart` names the inputs whose parts are left out of the
     fingerprint for that reason, and `consults` the tables that `beside` reads and the SQL does not. `span` chooses the
     partitions of an input where lookaround in hours does not, and `aside` those of tables that its Python reads and its
-    SQL does not, whose changes make nothing stale. `what_is_left` names the inputs of which a node without partitions
-    is right over whichever rows there are: pruned ones are missed by nobody.
+    SQL does not, whose changes make nothing stale. `sized_by` is the input whose rows say how large a partition is.
+    `what_is_left` names the inputs of which a node without partitions is right over whichever rows there are: pruned
+    ones are missed by nobody.
     """
 
     name: str
@@ -206,6 +210,7 @@ class Node:
     together_h: int = 24
     alone: Callable[[Batch], Collection[str]] | None = None  # which of a batch must be computed each by itself
     shards: Shards | None = None  # None: its batches are never cut
+    sized_by: str | None = None  # None: none of its partitions is large
     is_never_final: bool = False  # computed for closed days too: it reads nothing that is pruned
 
     @property

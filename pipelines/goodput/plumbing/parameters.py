@@ -80,8 +80,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         _columns(("step_ns", "staleness_ns", "reach_h", "lateness_ns"), _INT),
     ),
     "window_options": _parameter(
-        "Step and base length of windows, reach of a session, and when telemetry was observed; one row.",
+        "Step and base length of windows, how percentiles are made (exact, counted), reach of a session, and when "
+        "telemetry was observed; one row.",
         [
+            ("percentiles", _TEXT),
             ("step_s", _INT),
             ("base_s", pa.int32()),
             ("session_reach_h", _INT),

@@ -300,6 +300,7 @@ class Settings(SettingsModel):
     max_session_s: Reach = 14400.0
     label_lateness_s: Lateness = 14 * 86400.0
     staleness_s: Annotated[float, Field(gt=0, le=3600, strict=True)] = 300.0
+    max_exact_requests: Annotated[int, Field(ge=0, le=10**9, strict=True)] = 5_000_000
     cache_hit_min_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False, strict=True)] = 0.5
     long_context_tokens: Annotated[int, Field(gt=0, le=10**9, strict=True)] = 8192
     attributes: Attributes = Attributes()

@@ -132,6 +132,7 @@ SELECT
     t.q_tpot[1] AS p50_tpot_s, t.q_tpot[2] AS p95_tpot_s, t.q_tpot[3] AS p99_tpot_s, w.n_tpot,
     t.q_e2e[1] AS p50_e2e_s, t.q_e2e[2] AS p95_e2e_s, t.q_e2e[3] AS p99_e2e_s, w.n_e2e,
     t.q_queue[1] AS p50_queue_s, t.q_queue[2] AS p95_queue_s, t.q_queue[3] AS p99_queue_s, w.n_queue,
+    p.percentiles,
     v.ttft_fail_ratio, v.tpot_fail_ratio, v.e2e_fail_ratio,
     ratio(w.retried, w.offered) AS retry_ratio,
     w.tpot_na,

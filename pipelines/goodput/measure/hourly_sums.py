@@ -1,0 +1,65 @@
+"""Days with more rows than are held at once, as sums of their hours: each is added up by itself, and then all together.
+
+See docs/scale.md#a-day-that-is-added-up.
+"""
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+
+from goodput.plumbing.node import Batch, Parts, Shards
+from goodput.plumbing.sql_files import connect, parquet, quoted
+
+Connection = duckdb.DuckDBPyConnection
+
+
+@dataclass(frozen=True)
+class HourlySums:
+    """Relations whose rows of some hours are, one below the other, what those of a day stand for.
+
+    `add_up` makes them on a connection, of the inputs of an hour. `measure` makes the parts of a day on a connection
+    that has them: all that reads them adds up rows of equal keys.
+    """
+
+    names: Sequence[str]
+    add_up: Callable[[Connection, Batch], None]
+    measure: Callable[[Connection, Batch], Parts]
+
+    @property
+    def shards(self) -> Shards:
+        """How a day is cut into its hours."""
+        return Shards(_count, _cut, self._add_up, self._unite)
+
+    def _add_up(self, hour: Batch, folder: Path) -> None:
+        with connect() as connection:
+            self.add_up(connection, hour)
+            for name in self.names:
+                target = quoted(str(folder / f"{name}.parquet"))
+                connection.execute(f'COPY (FROM "{name}") TO {target} (FORMAT parquet)')
+
+    def _unite(self, day: Batch, made: Sequence[Path]) -> Parts:
+        with connect() as connection:
+            for name in self.names:
+                files = [str(folder / f"{name}.parquet") for folder in made]
+                connection.execute(f'CREATE TEMP VIEW "{name}" AS FROM {parquet(files, alike=True)}')
+            return self.measure(connection, day)
+
+
+def _count(batch: Batch) -> int:
+    """As many as the hours of a large day; several partitions with a large one are divided before."""
+    return max(len(batch.by_hour), len(batch.partitions) if batch.large else 1)
+
+
+def _cut(batch: Batch, _count: int, _folder: Path) -> list[Batch]:
+    return list(batch.by_hour)
+
+
+def as_codes(connection: Connection, names: Collection[str], dimensions: Sequence[str]) -> None:
+    """Make the dimensions of such relations enum codes, as in relations of rows."""
+    for name in names:
+        found = connection.sql(f'FROM "{name}"')
+        casts = ", ".join(f"{word}::{word}_code AS {word}" for word in dimensions if word in found.columns)
+        found.create_view(f"{name} of hours")
+        found.project(f"* REPLACE ({casts})").create_view(name)

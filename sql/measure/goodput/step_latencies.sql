@@ -1,0 +1,19 @@
+-- description: How many succeeded requests took so long, in each step by the finest dimensions, and by workload and value of each slice by tenant or attribute
+-- grain: step_start_s, cut, slice_value, workload, model, pool, route, metric, units
+-- reads: cut_requests, measured_range, window_options
+-- unit: units: of latency_unit_s, to the nearest: what is counted so is off by half of one at most (docs/semantics.md#percentiles)
+WITH timed AS (
+    SELECT
+        ended_s // step_s * step_s AS step_start_s, cut, slice_value, workload, model, pool, route,
+        round(ttft_s / latency_unit_s('ttft'))::BIGINT AS ttft,
+        round(tpot_s / latency_unit_s('tpot'))::BIGINT AS tpot,
+        round(e2e_s / latency_unit_s('e2e'))::BIGINT AS e2e,
+        round(queue_s / latency_unit_s('queue'))::BIGINT AS queue
+    FROM cut_requests
+    CROSS JOIN measured_range
+    CROSS JOIN window_options
+    WHERE ended_s >= from_s AND ended_s < until_s
+)
+SELECT *, count(*) AS requests
+FROM timed UNPIVOT (units FOR metric IN (ttft, tpot, e2e, queue))
+GROUP BY ALL
