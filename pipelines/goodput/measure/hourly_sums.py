@@ -9,7 +9,9 @@ from pathlib import Path
 
 import duckdb
 
-from goodput.plumbing.node import Batch, Parts, Shards
+from goodput.plumbing.compute import compute_each, load, write_tables
+from goodput.plumbing.graph import closure
+from goodput.plumbing.node import STORED, Batch, Parts, Shards
 from goodput.plumbing.sql_files import connect, parquet, quoted
 
 Connection = duckdb.DuckDBPyConnection
@@ -45,6 +47,21 @@ class HourlySums:
                 files = [str(folder / f"{name}.parquet") for folder in made]
                 connection.execute(f'CREATE TEMP VIEW "{name}" AS FROM {parquet(files, alike=True)}')
             return self.measure(connection, day)
+
+
+def hourly_sums(names: Sequence[str]) -> HourlySums:
+    """Those of a node whose tables are made by SQL alone, as `compute_sql` makes them."""
+
+    def add_up(connection: Connection, hour: Batch) -> None:
+        empty = load(connection, hour)
+        compute_each(connection, hour.node.name, closure(names, STORED), empty)
+
+    def measure(connection: Connection, day: Batch) -> Parts:
+        empty = load(connection, day)
+        compute_each(connection, day.node.name, closure(day.node.tables, STORED.union(names)), empty)
+        return write_tables(connection, day, empty)
+
+    return HourlySums(names, add_up, measure)
 
 
 def _count(batch: Batch) -> int:

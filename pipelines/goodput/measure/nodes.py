@@ -17,6 +17,7 @@ from goodput.measure import (
     replicas,
     slices,
     warnings,
+    waste,
     watermark,
     windows,
 )
@@ -98,8 +99,10 @@ WASTE = Node(
         "workload_rules": workload_rows,
         **slices.SETTINGS_TABLES,
     },
-    from_batch={"grains": grains, "measured_range": measured_range},
+    from_batch={"grains": grains, "measured_range": measured_range, "waste_options": waste.waste_options},
     span={"requests": bills.wasted_request_partitions},
+    shards=waste.HOURLY_SUMS.shards,
+    sized_by="requests",
 )
 QUALITY = Node(
     "quality",

@@ -6,7 +6,8 @@ WITH ended AS (
     SELECT
         g.window_s, e.step_s // g.window_s * g.window_s AS start_s,
         e.cut, kept_value(e.slice_value, c.cut IS NOT NULL, k.cut IS NOT NULL) AS slice_value,
-        workload, model, pool, route, tenant, bucket,
+        workload, model, pool, route,
+        CASE WHEN EXISTS (FROM unloaded_costs WHERE tenant IS NOT NULL) THEN tenant END AS tenant, bucket,
         sum(requests)::BIGINT AS requests
     FROM ended_requests AS e
     CROSS JOIN grains AS g
