@@ -224,6 +224,20 @@ CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS
 CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
 -- Latencies of more requests than are held are counted to the nearest of so many seconds: a percentile is off by half of one at most.
 CREATE OR REPLACE TEMP MACRO latency_unit_s(metric) AS CASE metric WHEN 'tpot' THEN 1e-5 ELSE 1e-3 END;
+-- How the percentiles of a partition are made.
+CREATE OR REPLACE TEMP MACRO percentiles_of(is_large) AS CASE WHEN is_large THEN 'counted' ELSE 'exact' END;
+-- Percentiles of values of which each has been counted, an aggregate: `up_to` counts it and all below it, of `total`. Interpolated
+-- between the two values beside the rank, as quantile_cont does it.
+CREATE OR REPLACE TEMP MACRO counted_quantile(value, up_to, total, quantile) AS
+    min(value) FILTER (WHERE up_to > floor(quantile * (total - 1)))
+    + (quantile * (any_value(total) - 1)) % 1 * (
+        min(value) FILTER (WHERE up_to > ceil(quantile * (total - 1)))
+        - min(value) FILTER (WHERE up_to > floor(quantile * (total - 1))));
+CREATE OR REPLACE TEMP MACRO counted_percentiles(value, up_to, total) AS [
+    counted_quantile(value, up_to, total, 0.5::DOUBLE),
+    counted_quantile(value, up_to, total, 0.95::DOUBLE),
+    counted_quantile(value, up_to, total, 0.99::DOUBLE)
+];
 -- Replicas for a peak of arrivals when each keeps its promises up to the knee; a hair less than a whole one is that one.
 CREATE OR REPLACE TEMP MACRO replicas_needed(peak_rps, knee_rps, headroom) AS ceil(peak_rps / knee_rps * headroom - 1e-9)::BIGINT;
 -- The difference b - a; none where it is no more than the rounding of doubles.

@@ -200,7 +200,6 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
     """Measured rows of a stretch at the given grains (seconds)."""
     base_s = min(settings.windows_s)
     options = {
-        "percentiles": "exact",
         "step_s": math.gcd(*grains),
         "base_s": base_s,
         "session_reach_h": session_reach_h(settings),
@@ -213,6 +212,7 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
         connection.register("grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
         extent = {"from_s": stretch.from_s, "until_s": stretch.until_s}
         connection.register("measured_range", as_rows("measured_range", extent))
+        connection.register("partition_size", as_rows("partition_size", {"is_large": False}))
         connection.register("window_options", as_rows("window_options", options))
         for name, given in SLICES.items():
             connection.register(name, given(settings))

@@ -1,28 +1,18 @@
 -- description: How soon answers began by how much of their prompt was found in a cache (docs/semantics.md#cache-effect)
 -- grain: window_start, window_s, pool, model, cached_up_to_ratio
--- reads: attempts, grains, measured_range
+-- reads: attempt_quantiles, grains, partition_size, step_attempts
 -- A band reaches from just above its lower share up to its upper one; attempts of which nothing was found have their own.
-WITH found AS (
+WITH banded AS (
     SELECT
-        ended_ns // 1000000000 AS ended_s,
-        coalesce(pool, 'unknown') AS pool, coalesce(model, 'unknown') AS model,
-        input_tokens, cached_input_tokens, ttft_s,
-        ceil(4 * cached_input_tokens / input_tokens)::INTEGER AS quarter
-    FROM attempts
-    CROSS JOIN measured_range
-    WHERE outcome = 'ok' AND input_tokens > 0 AND cached_input_tokens IS NOT NULL
-        AND ended_ns // 1000000000 >= from_s AND ended_ns // 1000000000 < until_s
-),
-banded AS (
-    SELECT
-        g.window_s, ended_s // g.window_s * g.window_s AS start_s, pool, model, quarter,
-        count(*) AS attempts,
+        window_s, step_start_s // window_s * window_s AS start_s,
+        coalesce(pool, 'unknown') AS pool, coalesce(model, 'unknown') AS model, quarter,
+        sum(attempts)::BIGINT AS attempts,
         sum(input_tokens)::BIGINT AS input_tokens,
         sum(cached_input_tokens)::BIGINT AS cached_input_tokens,
-        count(ttft_s) AS n_ttft,
-        quantile_cont(ttft_s, [0.5, 0.95, 0.99]) AS q_ttft
-    FROM found
-    CROSS JOIN grains AS g
+        sum(n_ttft)::BIGINT AS n_ttft
+    FROM step_attempts
+    CROSS JOIN grains
+    WHERE quarter IS NOT NULL
     GROUP BY ALL
 )
 SELECT
@@ -31,5 +21,8 @@ SELECT
     greatest(quarter - 1, 0) / 4 AS cached_above_ratio,
     quarter / 4 AS cached_up_to_ratio,
     attempts, input_tokens, cached_input_tokens,
-    q_ttft[1] AS p50_ttft_s, q_ttft[2] AS p95_ttft_s, q_ttft[3] AS p99_ttft_s, n_ttft
-FROM banded
+    q.latencies_s[1] AS p50_ttft_s, q.latencies_s[2] AS p95_ttft_s, q.latencies_s[3] AS p99_ttft_s, n_ttft,
+    percentiles_of(is_large) AS percentiles
+FROM banded AS b
+LEFT JOIN attempt_quantiles AS q USING (window_s, start_s, pool, model, quarter)
+CROSS JOIN partition_size

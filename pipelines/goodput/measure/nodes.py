@@ -17,13 +17,14 @@ from goodput.measure import (
     replicas,
     slices,
     warnings,
-    waste,
     watermark,
     windows,
 )
 from goodput.measure.gates import gate_order, gate_rows
+from goodput.measure.hourly_sums import hourly_sums
 from goodput.measure.lookback import longest_windows
 from goodput.measure.part_hours import compute_with_part_hour
+from goodput.measure.percentiles import partition_size
 from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
@@ -87,6 +88,7 @@ RECONCILIATION = Node(
     together_h=31 * 24,
     is_never_final=True,
 )
+WASTE_SUMS = ("step_costs", "weighed_costs", "ended_requests", "asked_sessions", "step_names", "step_values")
 WASTE = Node(
     "waste",
     "measure",
@@ -99,9 +101,9 @@ WASTE = Node(
         "workload_rules": workload_rows,
         **slices.SETTINGS_TABLES,
     },
-    from_batch={"grains": grains, "measured_range": measured_range, "waste_options": waste.waste_options},
+    from_batch={"grains": grains, "measured_range": measured_range, "partition_size": partition_size},
     span={"requests": bills.wasted_request_partitions},
-    shards=waste.HOURLY_SUMS.shards,
+    shards=hourly_sums(WASTE_SUMS).shards,
     sized_by="requests",
 )
 QUALITY = Node(
@@ -126,7 +128,12 @@ WINDOWS = Node(
         "gates": lambda _: gate_order(),
         **slices.SETTINGS_TABLES,
     },
-    from_batch={"grains": grains, "measured_range": measured_range, "window_options": windows.window_options},
+    from_batch={
+        "grains": grains,
+        "measured_range": measured_range,
+        "partition_size": partition_size,
+        "window_options": windows.window_options,
+    },
     beside=windows.observed_edges,
     span={"session_hours": windows.session_partitions},
     aside={"goodput": lambda _context, partition: (partition,), source_ledger.TABLE: lambda _context, _: (ALL,)},
@@ -139,10 +146,12 @@ REPLICAS = Node(
     "measure",
     ("cache_by_replica", "cache_effect", "replica_histograms", "replica_windows"),
     "Caches, queues, gauges and histograms of each replica.",
-    compute_with_part_hour,
+    replicas.compute_replicas,
     lookaround=replicas.lookaround,
     from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options, **replicas.SETTINGS_TABLES},
-    from_batch={"grains": grains, "measured_range": measured_range},
+    from_batch={"grains": grains, "measured_range": measured_range, "partition_size": partition_size},
+    shards=replicas.HOURLY_SUMS.shards,
+    sized_by="attempts",
 )
 FRONTIER = Node(
     "frontier",

@@ -4,18 +4,15 @@ See docs/semantics.md#percentiles.
 """
 
 from collections.abc import Sequence
-from typing import Literal
 
 import duckdb
 import polars as pl
 import pyarrow as pa
 
+from goodput.measure.percentiles import Percentiles, leave_others_empty
 from goodput.measure.slices import DIMENSIONS, Cuts, Slice, flags
 from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, sql_file
-
-Percentiles = Literal["exact", "counted"]
-_OTHER: dict[Percentiles, Percentiles] = {"exact": "counted", "counted": "exact"}
 
 
 def compute_quantiles(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice], percentiles: Percentiles) -> None:
@@ -30,7 +27,7 @@ def compute_quantiles(connection: duckdb.DuckDBPyConnection, slices: Sequence[Sl
             compute(connection, name)
         else:
             connection.execute(f"INSERT INTO {name} {sql_file(name).text}")
-    connection.execute(f"CREATE TEMP TABLE {_OTHER[percentiles]}_quantiles AS FROM {name} LIMIT 0")
+    leave_others_empty(connection, percentiles, "quantiles")
 
 
 def _quantile_slice_of_each(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice]) -> list[tuple[int, Cuts]]:

@@ -13,9 +13,10 @@ import pyarrow as pa
 
 from goodput.contracts import arrow_schema, contract
 from goodput.measure.hourly_sums import HourlySums, as_codes
+from goodput.measure.percentiles import Percentiles, percentiles_of
 from goodput.measure.restatement import RESTATED, write_restated
 from goodput.measure.slices import DIMENSIONS, Slice, all_slices
-from goodput.measure.window_quantiles import Percentiles, compute_quantiles
+from goodput.measure.window_quantiles import compute_quantiles
 from goodput.plumbing.compute import compute_each, load, write_windows
 from goodput.plumbing.graph import closure
 from goodput.plumbing.hours import HOUR_NS, epoch_hour, hour_label
@@ -98,11 +99,6 @@ def compute_windows(batch: Batch) -> Parts:
 
 def _is_base_asked(batch: Batch) -> bool:
     return min(batch.settings.windows_s) in batch.grains
-
-
-def percentiles_of(batch: Batch) -> Percentiles:
-    """What the percentiles of a batch are made from; a large partition is a batch of its own."""
-    return "counted" if batch.large else "exact"
 
 
 def _written(batch: Batch, measured: Measured) -> Parts:
@@ -209,7 +205,6 @@ def window_options(context: Context, batch: Batch) -> pa.Table:
     return as_rows(
         "window_options",
         {
-            "percentiles": percentiles_of(batch),
             "step_s": math.gcd(*batch.grains),
             "base_s": min(batch.settings.windows_s),
             "session_reach_h": session_reach_h(batch.settings),

@@ -79,14 +79,13 @@ PARAMETERS: Mapping[str, Parameter] = {
         "before the end of a cost record the request that it names may have; one row.",
         _columns(("step_ns", "staleness_ns", "reach_h", "lateness_ns"), _INT),
     ),
-    "waste_options": _parameter(
-        "Whether waste is added up hour by hour, as the partition is large; one row.", [("is_by_hour", _FLAG)]
+    "partition_size": _parameter(
+        "Whether the partition has more rows than are held at once (`max_exact_requests`); one row.",
+        [("is_large", _FLAG)],
     ),
     "window_options": _parameter(
-        "Step and base length of windows, how percentiles are made (exact, counted), reach of a session, and when "
-        "telemetry was observed; one row.",
+        "Step and base length of windows, reach of a session, and when telemetry was observed; one row.",
         [
-            ("percentiles", _TEXT),
             ("step_s", _INT),
             ("base_s", pa.int32()),
             ("session_reach_h", _INT),

@@ -20,9 +20,9 @@ judged AS (
 )
 SELECT
     step_start_s, cut, slice_value, workload, model, pool, route, gate,
-    sum(CASE WHEN passed IS NOT NULL THEN requests ELSE 0 END) AS gated,
-    sum(CASE WHEN NOT passed THEN requests ELSE 0 END) AS failing,
-    sum(CASE WHEN sole_failing_gate = gate THEN requests ELSE 0 END) AS only_failing
+    sum(CASE WHEN passed IS NOT NULL THEN requests ELSE 0 END)::BIGINT AS gated,
+    sum(CASE WHEN NOT passed THEN requests ELSE 0 END)::BIGINT AS failing,
+    sum(CASE WHEN sole_failing_gate = gate THEN requests ELSE 0 END)::BIGINT AS only_failing
 FROM judged
 GROUP BY ALL
 -- a gate that is set but was never measured gates no request, and may still be all that keeps one from being accepted

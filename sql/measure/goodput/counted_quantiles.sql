@@ -1,7 +1,6 @@
 -- description: As `exact_quantiles`, from how many requests took how long: for more requests than are held at once
 -- grain: cut, quantile_by_workload, quantile_by_model, quantile_by_pool, quantile_by_route, window_s, start_s, k_workload, k_model, k_pool, k_route, k_value
 -- reads: crowded_windows, grains, kept_codes, kept_values, quantile_slice, step_latencies
--- Interpolated between the two requests beside each quantile, as DuckDB's quantile_cont does it.
 WITH counted AS (
     SELECT
         c.*,
@@ -27,35 +26,20 @@ ranked AS (
     SELECT
         * EXCLUDE (requests),
         sum(requests) OVER (of_metric ORDER BY units) AS up_to,
-        sum(requests) OVER of_metric AS total
+        sum(requests) OVER of_metric::DOUBLE AS total
     FROM counted
-    WINDOW of_metric AS (
-        PARTITION BY window_s, start_s, k_workload, k_model, k_pool, k_route, k_value, metric)
+    WINDOW of_metric AS (PARTITION BY window_s, start_s, k_workload, k_model, k_pool, k_route, k_value, metric)
 ),
-ranks AS (
-    SELECT * EXCLUDE (total), quantile * (total - 1) AS rank
+of_metrics AS (
+    SELECT * EXCLUDE (units, up_to, total), counted_percentiles(units * latency_unit_s(metric), up_to, total) AS latencies_s
     FROM ranked
-    CROSS JOIN (SELECT unnest([0.5, 0.95, 0.99]) AS quantile)
-),
-beside AS (
-    SELECT
-        * EXCLUDE (units, up_to),
-        min(units) FILTER (WHERE up_to > floor(rank)) AS below,
-        min(units) FILTER (WHERE up_to > ceil(rank)) AS above
-    FROM ranks
     GROUP BY ALL
-),
-interpolated AS (
-    SELECT
-        * EXCLUDE (rank, below, above),
-        (below + (above - below) * (rank - floor(rank))) * latency_unit_s(metric) AS latency_s
-    FROM beside
 )
 SELECT
-    * EXCLUDE (metric, quantile, latency_s),
-    list(latency_s ORDER BY quantile) FILTER (WHERE metric = 'ttft') AS q_ttft,
-    list(latency_s ORDER BY quantile) FILTER (WHERE metric = 'tpot') AS q_tpot,
-    list(latency_s ORDER BY quantile) FILTER (WHERE metric = 'e2e') AS q_e2e,
-    list(latency_s ORDER BY quantile) FILTER (WHERE metric = 'queue') AS q_queue
-FROM interpolated
+    * EXCLUDE (metric, latencies_s),
+    any_value(latencies_s) FILTER (WHERE metric = 'ttft') AS q_ttft,
+    any_value(latencies_s) FILTER (WHERE metric = 'tpot') AS q_tpot,
+    any_value(latencies_s) FILTER (WHERE metric = 'e2e') AS q_e2e,
+    any_value(latencies_s) FILTER (WHERE metric = 'queue') AS q_queue
+FROM of_metrics
 GROUP BY ALL

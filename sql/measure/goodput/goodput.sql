@@ -1,6 +1,6 @@
 -- description: Windowed goodput of every slice at several grains (docs/semantics.md#windows)
 -- grain: window_start, window_s, slice, slice_value, workload, model, pool, route
--- reads: estimated_windows, gate_verdicts, slice_quantiles, slices, waste, window_counts, window_options, window_quantiles, workload_rules
+-- reads: estimated_windows, gate_verdicts, partition_size, slice_quantiles, slices, waste, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- unobserved: requests that engines counted and no telemetry shows: accepted ones among them are between none and all
 -- queue_late, retries_late, prefill_late, work_late: of slow requests, by late_by of `requests`
@@ -132,7 +132,7 @@ SELECT
     t.q_tpot[1] AS p50_tpot_s, t.q_tpot[2] AS p95_tpot_s, t.q_tpot[3] AS p99_tpot_s, w.n_tpot,
     t.q_e2e[1] AS p50_e2e_s, t.q_e2e[2] AS p95_e2e_s, t.q_e2e[3] AS p99_e2e_s, w.n_e2e,
     t.q_queue[1] AS p50_queue_s, t.q_queue[2] AS p95_queue_s, t.q_queue[3] AS p99_queue_s, w.n_queue,
-    p.percentiles,
+    percentiles_of(z.is_large) AS percentiles,
     v.ttft_fail_ratio, v.tpot_fail_ratio, v.e2e_fail_ratio,
     ratio(w.retried, w.offered) AS retry_ratio,
     w.tpot_na,
@@ -184,6 +184,7 @@ SELECT
 FROM estimated AS w
 JOIN slice_quantiles AS s USING (slice)
 CROSS JOIN window_options AS p
+CROSS JOIN partition_size AS z
 LEFT JOIN window_quantiles AS t
     ON t.cut = s.cut AND t.window_s = w.window_s AND t.start_s = w.start_s AND t.k_value IS NOT DISTINCT FROM w.slice_value
     AND t.quantile_by_workload = s.quantile_by_workload AND t.quantile_by_model = s.quantile_by_model

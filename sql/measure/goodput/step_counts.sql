@@ -24,8 +24,8 @@ WITH ended AS (
         count(tpot_s) AS n_tpot,
         count(e2e_s) AS n_e2e,
         count(queue_s) AS n_queue,
-        count(coverage_ppm) AS n_coverage, sum(coverage_ppm) AS coverage_ppm,
-        count(unobserved_ppm) AS n_unobserved, sum(unobserved_ppm) AS unobserved_ppm,
+        count(coverage_ppm) AS n_coverage, sum(coverage_ppm)::BIGINT AS coverage_ppm,
+        count(unobserved_ppm) AS n_unobserved, sum(unobserved_ppm)::BIGINT AS unobserved_ppm,
         count(*) FILTER (WHERE retried) AS retried,
         count(*) FILTER (WHERE tpot_na) AS tpot_na,
         count(*) FILTER (WHERE needs_label) AS need,
@@ -33,10 +33,10 @@ WITH ended AS (
         -- as a judge sees it: of all answers, in time or not
         count(pass_quality) FILTER (WHERE pass_success) AS judged,
         count(*) FILTER (WHERE pass_success AND pass_quality) AS judged_passed,
-        sum(output_tokens) FILTER (WHERE pass_success) AS succeeded_tokens,
-        sum(output_tokens) FILTER (WHERE verdict = 'accepted') AS passed_tokens,
-        sum(output_tokens) FILTER (WHERE needs_label) AS need_tokens,
-        sum(output_tokens) FILTER (WHERE needs_label AND pass_quality IS NOT NULL) AS labelled_tokens
+        sum(output_tokens) FILTER (WHERE pass_success)::BIGINT AS succeeded_tokens,
+        sum(output_tokens) FILTER (WHERE verdict = 'accepted')::BIGINT AS passed_tokens,
+        sum(output_tokens) FILTER (WHERE needs_label)::BIGINT AS need_tokens,
+        sum(output_tokens) FILTER (WHERE needs_label AND pass_quality IS NOT NULL)::BIGINT AS labelled_tokens
     FROM cut_requests
     CROSS JOIN measured_range
     CROSS JOIN window_options

@@ -1,6 +1,6 @@
 -- description: Each replica's gauges by window: mean over time, maximum, p99, last, and whether they froze while it served (docs/semantics.md#cache-and-replicas)
 -- grain: window_s, start_s, replica, metric
--- reads: grains, measured_range, replica_life, replica_samples, sample_options
+-- reads: busy_spans, grains, measured_range, replica_samples, sample_options
 WITH readings AS (
     -- engines that share one process: their requests add up, but the fullest cache counts
     SELECT
@@ -24,9 +24,6 @@ held AS (
     CROSS JOIN sample_options AS o
     WINDOW gauge AS (PARTITION BY replica, metric ORDER BY sampled_ns)
 ),
-busy AS (
-    SELECT replica, from_ns, until_ns FROM replica_life WHERE state = 'busy'
-),
 -- decoding fills the cache token by token: a gauge that reads the same three times, over at least half of staleness_s and
 -- each time with attempts in flight, is no longer updated
 frozen AS (
@@ -38,7 +35,7 @@ frozen AS (
     FROM (
         SELECT h.*
         FROM held AS h
-        ASOF JOIN busy AS b ON b.replica = h.replica AND h.sampled_ns >= b.from_ns
+        ASOF JOIN busy_spans AS b ON b.replica = h.replica AND h.sampled_ns >= b.from_ns
         WHERE h.sampled_ns < b.until_ns AND h.metric = 'kv_usage_ratio'
     )
     WINDOW lately AS (

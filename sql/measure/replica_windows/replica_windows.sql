@@ -1,25 +1,7 @@
 -- description: The state of each replica in each window: time up and busy, KV cache, queue, preemptions, restarts (docs/semantics.md#cache-and-replicas)
 -- grain: window_start, window_s, replica
--- reads: attempts, context_options, grains, replica_counts, replica_gauges, replica_grid
-WITH served AS (
-    SELECT
-        g.window_s, a.ended_ns // 1000000000 // g.window_s * g.window_s AS start_s, a.replica,
-        count(*) AS attempts,
-        sum(preemptions) AS preemptions,
-        sum(recomputed_tokens) AS recomputed_tokens,
-        sum(input_tokens) AS input_tokens, count(input_tokens) AS n_input,
-        sum(CASE WHEN input_tokens >= o.long_context_tokens THEN input_tokens ELSE 0 * input_tokens END) AS long_input_tokens,
-        count(queue_s) AS n_queue,
-        quantile_cont(queue_s, [0.5, 0.95]) AS q_queue,
-        count(tpot_s) AS n_tpot,
-        quantile_cont(tpot_s, 0.5) AS p50_tpot_s
-    FROM attempts AS a
-    CROSS JOIN grains AS g
-    CROSS JOIN context_options AS o
-    WHERE a.replica IS NOT NULL AND a.ended_ns IS NOT NULL
-    GROUP BY ALL
-),
-kv AS (SELECT * FROM replica_gauges WHERE metric = 'kv_usage_ratio'),
+-- reads: attempt_quantiles, partition_size, replica_counts, replica_gauges, replica_grid, served_attempts
+WITH kv AS (SELECT * FROM replica_gauges WHERE metric = 'kv_usage_ratio'),
 running AS (SELECT * FROM replica_gauges WHERE metric = 'running_requests'),
 waiting AS (SELECT * FROM replica_gauges WHERE metric = 'waiting_requests'),
 capacity AS (SELECT * FROM replica_gauges WHERE metric = 'kv_capacity_tokens')
@@ -31,21 +13,27 @@ SELECT
     round(v.last)::BIGINT AS kv_capacity_tokens,
     n.mean AS mean_running_requests, n.highest AS max_running_requests,
     w.mean AS mean_waiting_requests, w.highest AS max_waiting_requests,
-    s.q_queue[1] AS p50_queue_s, s.q_queue[2] AS p95_queue_s, coalesce(s.n_queue, 0) AS n_queue,
-    s.p50_tpot_s, coalesce(s.n_tpot, 0) AS n_tpot,
+    q.latencies_s[1] AS p50_queue_s, q.latencies_s[2] AS p95_queue_s, coalesce(s.n_queue, 0) AS n_queue,
+    t.latencies_s[1] AS p50_tpot_s, coalesce(s.n_tpot, 0) AS n_tpot,
+    percentiles_of(is_large) AS percentiles,
     -- the engine's own count includes what no attempt reports; where it was not read, the attempts' reports
     coalesce(round(c.preemptions), s.preemptions)::BIGINT AS preemptions,
     coalesce(round(c.recomputed_tokens), s.recomputed_tokens)::BIGINT AS recomputed_tokens,
-    s.input_tokens::BIGINT AS input_tokens, coalesce(s.n_input, 0) AS n_input,
-    s.long_input_tokens::BIGINT AS long_input_tokens,
+    s.input_tokens, coalesce(s.n_input, 0) AS n_input,
+    s.long_input_tokens,
     ratio(s.long_input_tokens, s.input_tokens) AS long_context_ratio,
     c.restarts,
     r.appeared,
     CASE WHEN k.metric IS NOT NULL THEN coalesce(k.frozen, false) END AS stale
 FROM replica_grid AS r
-LEFT JOIN served AS s USING (window_s, start_s, replica)
+LEFT JOIN served_attempts AS s USING (window_s, start_s, replica)
+LEFT JOIN attempt_quantiles AS q
+    ON q.window_s = r.window_s AND q.start_s = r.start_s AND q.replica = r.replica AND q.metric = 'queue'
+LEFT JOIN attempt_quantiles AS t
+    ON t.window_s = r.window_s AND t.start_s = r.start_s AND t.replica = r.replica AND t.metric = 'tpot'
 LEFT JOIN replica_counts AS c USING (window_s, start_s, replica)
 LEFT JOIN kv AS k USING (window_s, start_s, replica)
 LEFT JOIN running AS n USING (window_s, start_s, replica)
 LEFT JOIN waiting AS w USING (window_s, start_s, replica)
 LEFT JOIN capacity AS v USING (window_s, start_s, replica)
+CROSS JOIN partition_size

@@ -1,0 +1,28 @@
+-- description: Percentiles of the attempts of each replica, and of those of each pool and model by what their cache found
+-- grain: window_s, start_s, replica, pool, model, quarter, metric
+-- reads: ended_attempts, grains
+-- unit: metric: ttft_hit, ttft_miss, queue, tpot of a replica; ttft of a quarter
+WITH of_replicas AS (
+    SELECT
+        window_s, ended_s // window_s * window_s AS start_s, replica,
+        quantile_cont(ttft_s, [0.5, 0.95, 0.99]) FILTER (WHERE is_hit) AS ttft_hit,
+        quantile_cont(ttft_s, [0.5, 0.95, 0.99]) FILTER (WHERE NOT is_hit) AS ttft_miss,
+        quantile_cont(queue_s, [0.5, 0.95, 0.99]) AS queue,
+        quantile_cont(tpot_s, [0.5, 0.95, 0.99]) AS tpot
+    FROM ended_attempts
+    CROSS JOIN grains
+    WHERE replica IS NOT NULL
+    GROUP BY ALL
+),
+of_quarters AS (
+    SELECT
+        window_s, ended_s // window_s * window_s AS start_s, coalesce(pool, 'unknown') AS pool, coalesce(model, 'unknown') AS model, quarter,
+        quantile_cont(ttft_s, [0.5, 0.95, 0.99]) AS ttft
+    FROM ended_attempts
+    CROSS JOIN grains
+    WHERE quarter IS NOT NULL
+    GROUP BY ALL
+)
+FROM of_replicas UNPIVOT (latencies_s FOR metric IN (ttft_hit, ttft_miss, queue, tpot))
+UNION ALL BY NAME
+FROM of_quarters UNPIVOT (latencies_s FOR metric IN (ttft))
