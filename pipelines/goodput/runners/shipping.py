@@ -27,9 +27,7 @@ _LIBRARIES = ("duckdb", "polars", "pyarrow", "numpy")  # on which numbers, or th
 
 def packed(work: Callable[[Any], Any], item: object) -> bytes:
     """What a worker is to do."""
-    into = BytesIO()
-    _Pickler(into, pickle.HIGHEST_PROTOCOL).dump((work, item))
-    return pickle.dumps((code(), into.getvalue()), pickle.HIGHEST_PROTOCOL)
+    return pickle.dumps((code(), _dumped((work, item))), pickle.HIGHEST_PROTOCOL)
 
 
 def done(payload: bytes) -> bytes:
@@ -38,16 +36,16 @@ def done(payload: bytes) -> bytes:
         theirs, given = pickle.loads(payload)  # noqa: S301  (of the run that began this worker)
         if theirs != code():
             raise WorkersUnusable("they have another version of Goodput, or of a library on which numbers depend")
-        work, item = _Unpickler(BytesIO(given)).load()
+        work, item = _loaded(given)
         answer = work(item)
     except GoodputError as error:
         answer = error
-    return pickle.dumps(answer, pickle.HIGHEST_PROTOCOL)
+    return _dumped(answer)
 
 
 def unpacked(answer: bytes) -> object:
     """What came of it. Raises the GoodputError that was raised."""
-    found: object = pickle.loads(answer)  # noqa: S301  (of our own worker)
+    found: object = _loaded(answer)  # of our own worker
     if isinstance(found, GoodputError):
         raise found
     return found
@@ -63,6 +61,16 @@ def code() -> str:
     return fingerprint(
         [path.read_text(encoding="utf-8") for path in files], made_with, platform.python_version_tuple()[:2]
     )
+
+
+def _dumped(given: object) -> bytes:
+    into = BytesIO()
+    _Pickler(into, pickle.HIGHEST_PROTOCOL).dump(given)
+    return into.getvalue()
+
+
+def _loaded(given: bytes) -> Any:
+    return _Unpickler(BytesIO(given)).load()
 
 
 class _Pickler(pickle.Pickler):
