@@ -17,7 +17,7 @@ from goodput.measure.slices import SETTINGS_TABLES as SLICES
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Costs, Rate, Settings, Slices, Workload
-from river import Row, judged
+from river import ALL_TIME, Row, judged
 
 HOUR = 498_671  # since the Unix epoch: the last of its day
 
@@ -240,6 +240,8 @@ def wasted(
         connection.register("requests", pa.Table.from_pylist(list(ended), schema=arrow_schema("requests")))
         connection.register("ledger_options", ledger_options(Settings(costs=Costs(step_s=step_s))))
         connection.register("grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
+        connection.register("measured_range", as_rows("measured_range", ALL_TIME))
+        connection.register("partition_size", as_rows("partition_size", {"is_large": False}))
         asked = Settings(slices=sliced or Slices(), workloads=dict(workloads or {}))
         connection.register("workload_rules", workload_rows(asked))
         for name, given in SLICES.items():

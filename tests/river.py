@@ -176,6 +176,9 @@ def one_workload(**gates: Any) -> Settings:
     return Settings(workloads={"qa": Workload(**gates)}, **top)
 
 
+ALL_TIME = {"from_s": 0, "until_s": 2**40}  # a measured range of whatever there is
+
+
 @dataclass(frozen=True)
 class Stretch:
     """Event time [from_s, until_s) in Unix seconds, and what telemetry was observed at all."""

@@ -248,3 +248,18 @@ def test_a_run_over_large_days_gives_the_tables_of_one_over_small_days(fleet: Wo
         run(workspace, deliver=False)
         lakes.append(workspace.lake)
     assert_same(lakes[1], lakes[0], spread=True)
+
+
+def test_names_and_values_of_a_day_are_kept_by_the_requests_of_each_hour_once(tmp_path: Path) -> None:
+    """An hour shows the requests of the next one too, as they may have arrived in it: `late` has four, not eight."""
+    lake = Lake(tmp_path / "lake")
+    for hour, name, count in ((0, "early", 5), (1, "late", 4)):
+        start = 3600.0 * hour
+        rows = [judged(f"{name}{n}", "accepted", start + 10, pool=name, tenant=name) for n in range(count)]
+        put(lake, "requests", hour_label(START_S // 3600 + hour), rows)
+    observe(lake, at_ns(0), at_ns(86_400))
+    settings = Settings(max_exact_requests=0, slices=Slices(by=("tenant",), max_values=1, max_names=1))
+    rows = made_of(assemble(Context(lake, settings), WINDOWS, {ONE_DAY: "0" * 32}))["goodput"]
+    for name, column in (("pool", "pool"), ("tenant", "slice_value")):
+        found = rows.filter(slice=name, window_s=86400).sort(column)
+        assert found.select(column, "offered").rows() == [("(other)", 4), ("early", 5)]

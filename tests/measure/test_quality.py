@@ -19,7 +19,7 @@ from goodput.measure.slices import slice_options
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Quality, Settings, Workload
-from river import Joined, Row, at, join, judged, key, label, made, record, row_of, windows
+from river import ALL_TIME, Joined, Row, at, join, judged, key, label, made, record, row_of, windows
 
 SETTINGS = Settings(workloads={"qa": Workload(e2e_s=2.0, quality=Quality(evaluators=("judge",)))})
 RATIO = ("pass_ratio", "pass_ci_low_ratio", "pass_ci_high_ratio")
@@ -33,6 +33,7 @@ def quality(joined: Joined, grains: Sequence[int] = (3600,), settings: Settings 
         connection.register("requests", joined.requests_table)
         connection.register("quality_labels", labels)
         register(connection, "grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
+        register(connection, "measured_range", as_rows("measured_range", ALL_TIME))
         register(connection, "workload_rules", workload_rows(settings))
         register(connection, "slice_options", slice_options(settings))
         for relation in QUALITY.relations:

@@ -59,6 +59,7 @@ def rows_of(
         asked = {
             "grains": {"window_s": grain},
             "measured_range": {"from_s": START_S, "until_s": START_S + 3600},
+            "partition_size": {"is_large": False},
             "cache_options": {"hit_min_ratio": 0.5},
             "context_options": {"long_context_tokens": 1000},
             "sample_options": {"staleness_ns": staleness_s * 10**9},
@@ -235,6 +236,13 @@ def test_a_gauge_that_stands_still_while_the_replica_serves_is_stale(
     samples = [reading(n * 15, "kv_usage_ratio", value) for n, value in enumerate(values)]
     rows = rows_of([attempt(*times) for times in attempts], samples)["replica_windows"]
     assert any(row["stale"] for row in rows.values()) is stale
+
+
+def test_a_gauge_that_froze_before_the_hour_is_stale_from_its_first_reading() -> None:
+    """Alike for 120 s while the replica serves, of which 15 s lie in the hour: too few to tell by themselves."""
+    samples = [reading(15.0 * n, "kv_usage_ratio", 0.3) for n in range(-7, 2)]
+    rows = rows_of([attempt(-300.0, 60.0)], samples)["replica_windows"]
+    assert rows[0.0, "r"]["stale"] is True
 
 
 def test_one_cached_token_is_no_hit() -> None:

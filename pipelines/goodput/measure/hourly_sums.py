@@ -49,11 +49,14 @@ class HourlySums:
             return self.measure(connection, day)
 
 
-def hourly_sums(names: Sequence[str]) -> HourlySums:
-    """Those of a node whose tables are made by SQL alone, as `compute_sql` makes them."""
+def hourly_sums(names: Sequence[str], load_inputs: Callable[[Connection, Batch], set[str]] = load) -> HourlySums:
+    """Those of a node whose tables are made by SQL alone, as `compute_sql` makes them.
+
+    `load_inputs`: makes the inputs of an hour relations, and gives those without rows.
+    """
 
     def add_up(connection: Connection, hour: Batch) -> None:
-        empty = load(connection, hour)
+        empty = load_inputs(connection, hour)
         compute_each(connection, hour.node.name, closure(names, STORED), empty)
 
     def measure(connection: Connection, day: Batch) -> Parts:

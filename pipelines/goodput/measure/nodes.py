@@ -146,7 +146,7 @@ REPLICAS = Node(
     "measure",
     ("cache_by_replica", "cache_effect", "replica_histograms", "replica_windows"),
     "Caches, queues, gauges and histograms of each replica.",
-    replicas.compute_replicas,
+    compute_with_part_hour,
     lookaround=replicas.lookaround,
     from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options, **replicas.SETTINGS_TABLES},
     from_batch={"grains": grains, "measured_range": measured_range, "partition_size": partition_size},

@@ -15,10 +15,16 @@ from goodput.plumbing.sql_files import connect, parquet
 def compute_with_part_hour(batch: Batch) -> Parts:
     """Run the SQL of a node, as `compute_sql` does, over attempts that know the hour of their part."""
     with connect() as connection:
-        empty = load(connection, batch)
-        with_part_hour(connection, batch.files("attempts"))
+        empty = load_with_part_hour(connection, batch)
         compute_each(connection, batch.node.name, batch.node.relations, empty)
         return write_tables(connection, batch, empty)
+
+
+def load_with_part_hour(connection: duckdb.DuckDBPyConnection, batch: Batch) -> set[str]:
+    """Load the inputs of a batch, as `load` does, with such attempts among them."""
+    empty = load(connection, batch)
+    with_part_hour(connection, batch.files("attempts"))
+    return empty
 
 
 def with_part_hour(connection: duckdb.DuckDBPyConnection, files: list[str]) -> None:

@@ -5,14 +5,12 @@ See docs/semantics.md#percentiles.
 
 from typing import Literal
 
-import duckdb
 import pyarrow as pa
 
 from goodput.plumbing.node import Batch, Context
 from goodput.plumbing.parameters import as_rows
 
 Percentiles = Literal["exact", "counted"]
-_OTHER: dict[Percentiles, Percentiles] = {"exact": "counted", "counted": "exact"}
 
 
 def partition_size(_context: Context, batch: Batch) -> pa.Table:
@@ -23,8 +21,3 @@ def partition_size(_context: Context, batch: Batch) -> pa.Table:
 def percentiles_of(batch: Batch) -> Percentiles:
     """How the percentiles of a batch are made; a large partition is a batch of its own."""
     return "counted" if batch.large else "exact"
-
-
-def leave_others_empty(connection: duckdb.DuckDBPyConnection, made: Percentiles, name: str) -> None:
-    """Of the relations `exact_<name>` and `counted_<name>` make the one without rows that was not made."""
-    connection.execute(f"CREATE TEMP TABLE {_OTHER[made]}_{name} AS FROM {made}_{name} LIMIT 0")

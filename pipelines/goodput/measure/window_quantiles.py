@@ -9,10 +9,12 @@ import duckdb
 import polars as pl
 import pyarrow as pa
 
-from goodput.measure.percentiles import Percentiles, leave_others_empty
+from goodput.measure.percentiles import Percentiles
 from goodput.measure.slices import DIMENSIONS, Cuts, Slice, flags
 from goodput.plumbing.parameters import register
 from goodput.plumbing.sql_files import compute, sql_file
+
+_OTHER: dict[Percentiles, Percentiles] = {"exact": "counted", "counted": "exact"}
 
 
 def compute_quantiles(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice], percentiles: Percentiles) -> None:
@@ -27,7 +29,8 @@ def compute_quantiles(connection: duckdb.DuckDBPyConnection, slices: Sequence[Sl
             compute(connection, name)
         else:
             connection.execute(f"INSERT INTO {name} {sql_file(name).text}")
-    leave_others_empty(connection, percentiles, "quantiles")
+    other = _OTHER[percentiles]
+    connection.execute(f"CREATE TEMP TABLE {other}_quantiles AS FROM {name} LIMIT 0")
 
 
 def _quantile_slice_of_each(connection: duckdb.DuckDBPyConnection, slices: Sequence[Slice]) -> list[tuple[int, Cuts]]:

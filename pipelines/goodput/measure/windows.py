@@ -27,8 +27,7 @@ from goodput.settings.model import Settings
 
 TABLES = ("goodput", "gate_failures", "load_windows")
 _NODE = "windows"
-_LATENCIES = "step_latencies"
-_CODED = ("step_counts", "spanned_windows", "step_gates", "step_labels", "label_sessions", _LATENCIES)
+_CODED = ("step_counts", "spanned_windows", "step_gates", "step_labels", "label_sessions", "step_latencies")
 SUMS = ("dimension_names", "step_names", "step_values", *_CODED)
 _QUANTILES = ("exact_quantiles", "counted_quantiles")
 
@@ -125,16 +124,15 @@ def measure(
     `percentiles`: `exact` ones hold all values. `empty`: inputs and parameters that are known to have no rows.
     """
     known = set(empty)
-    _add_up(connection, known, with_latencies=percentiles == "counted")
+    _add_up(connection, known)
     return _measured(connection, slices, percentiles, known, is_base_asked=is_base_asked)
 
 
-def _add_up(connection: duckdb.DuckDBPyConnection, known: set[str], *, with_latencies: bool) -> None:
-    """Make `SUMS` of the inputs, without the counts of latencies where values are held."""
+def _add_up(connection: duckdb.DuckDBPyConnection, known: set[str]) -> None:
+    """Make `SUMS` of the inputs, and add to `known` those without rows."""
     compute(connection, "dimension_names")
     _name_codes(connection)
-    names = SUMS if with_latencies else [name for name in SUMS if name != _LATENCIES]
-    left = [name for name in closure(names, STORED) if name != "dimension_names"]
+    left = [name for name in closure(SUMS, STORED) if name != "dimension_names"]
     compute_each(connection, _NODE, left, known)
 
 
@@ -170,7 +168,7 @@ def _measured(
 
 
 def _add_up_hour(connection: duckdb.DuckDBPyConnection, hour: Batch) -> None:
-    _add_up(connection, load(connection, hour), with_latencies=True)
+    _add_up(connection, load(connection, hour))
 
 
 def _measure_day(connection: duckdb.DuckDBPyConnection, day: Batch) -> Parts:

@@ -1,6 +1,7 @@
 -- description: Percentiles of the attempts of each replica, and of those of each pool and model by what their cache found
 -- grain: window_s, start_s, replica, pool, model, quarter, metric
--- reads: ended_attempts, grains
+-- reads: ended_attempts, grains, partition_size
+-- Of a large partition nothing is held: see counted_attempt_quantiles.
 -- unit: metric: ttft_hit, ttft_miss, queue, tpot of a replica; ttft of a quarter
 WITH of_replicas AS (
     SELECT
@@ -11,7 +12,8 @@ WITH of_replicas AS (
         quantile_cont(tpot_s, [0.5, 0.95, 0.99]) AS tpot
     FROM ended_attempts
     CROSS JOIN grains
-    WHERE replica IS NOT NULL
+    CROSS JOIN partition_size
+    WHERE replica IS NOT NULL AND NOT is_large
     GROUP BY ALL
 ),
 of_quarters AS (
@@ -20,7 +22,8 @@ of_quarters AS (
         quantile_cont(ttft_s, [0.5, 0.95, 0.99]) AS ttft
     FROM ended_attempts
     CROSS JOIN grains
-    WHERE quarter IS NOT NULL
+    CROSS JOIN partition_size
+    WHERE quarter IS NOT NULL AND NOT is_large
     GROUP BY ALL
 )
 FROM of_replicas UNPIVOT (latencies_s FOR metric IN (ttft_hit, ttft_miss, queue, tpot))

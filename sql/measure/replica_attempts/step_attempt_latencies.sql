@@ -1,6 +1,7 @@
 -- description: How many attempts that ended in each step took so long, by where they were served and what their cache found
 -- grain: step_start_s, replica, pool, model, is_hit, quarter, metric, units
--- reads: ended_attempts, grains
+-- reads: ended_attempts, grains, partition_size
+-- Of a partition that is not large every value is held instead.
 -- unit: units: of latency_unit_s, to the nearest: what is counted so is off by half of one at most (docs/semantics.md#percentiles)
 WITH timed AS (
     SELECT
@@ -10,6 +11,8 @@ WITH timed AS (
         round(queue_s / latency_unit_s('queue'))::BIGINT AS queue
     FROM ended_attempts
     CROSS JOIN (SELECT list_reduce(list(window_s), lambda a, b: gcd(a, b)) AS step_s FROM grains)
+    CROSS JOIN partition_size
+    WHERE is_large
 )
 SELECT *, count(*) AS attempts
 FROM timed UNPIVOT (units FOR metric IN (ttft, tpot, queue))

@@ -24,7 +24,7 @@ from measure.interval_drill.goodput_windows import KISH, Run, Scenario
 from measure.interval_drill.line import WIDER, WIDER_TOKENS, Lines, Trial, decided, line
 from measure.interval_drill.populations import Cell, Population, population, shaped
 from measure.interval_drill.revised_labels import after_revision
-from river import START_S, Parts, Stretch, at_ns, measure
+from river import ALL_TIME, START_S, Parts, Stretch, at_ns, measure
 
 WINDOWS = 1000
 WINDOW_S = 300
@@ -56,6 +56,8 @@ class Judged:
             "quality_labels": arrow_schema("quality_labels").empty_table(),
             "cost_ledger": _ledger(drawn),
             "grains": as_rows("grains", {"window_s": WINDOW_S}),
+            "measured_range": as_rows("measured_range", ALL_TIME),
+            "partition_size": as_rows("partition_size", {"is_large": False}),
             "workload_rules": workload_rows(settings),
             "ledger_options": ledger_options(settings),
             **{name: given(settings) for name, given in SETTINGS_TABLES.items()},
