@@ -62,6 +62,7 @@ class Assumed:
     worker_bytes: float = assumed(8e9, "memory of a worker")
     spill: float = assumed(2.0, "times that memory that a task may take, as it spills: the join ran with 0.57")
     shard_requests: int | None = assumed(None, "requests of a shard of an hour; without it hours are not cut")
+    exact_requests: float = assumed(5e6, "requests of a day that are held at once: of more each hour is a task")
     day_at_end: int = assumed(0, "1: what is made of a whole day waits for its end")
     peak_to_mean: float = assumed(1.5, "requests of the busiest hour by those of the mean one, 1 to 2")
     largest_key: float = assumed(0.001, "share of an hour's requests that one key links: they stay together")
@@ -194,13 +195,21 @@ def due(stage: Stage, changed: Iterable[int], hourly: Floats, newest: int, given
         is_over = newest % DAY_H == DAY_H - 1
         waiting = {newest // DAY_H} if given.day_at_end and not is_over else set()
         days = sorted({hour // DAY_H for hour in changed} - waiting)
-        so_far = (hourly[day * DAY_H : min((day + 1) * DAY_H, newest + 1)].sum() for day in days)
-        return [Partition(stage, np.array([requests]), DAY) for requests in so_far]
+        so_far = [hourly[day * DAY_H : min((day + 1) * DAY_H, newest + 1)] for day in days]
+        wanted = [hours for hours in so_far if _is_of(stage, float(hours.sum()), given)]
+        if stage.is_by_hour:
+            return [Partition(stage, np.sort(hours)[::-1], HOUR) for hours in wanted]
+        return [Partition(stage, np.array([hours.sum()]), DAY) for hours in wanted]
     around = {hour + off for hour in changed for off in range(-stage.before, stage.after + 1)}
     sizes = [float(hourly[hour]) for hour in sorted(around) if 0 <= hour <= newest]
     if stage.cuts:
         sizes = [size for size in sizes if size > (given.shard_requests or math.inf)]
     return [Partition(stage, *(cut(size, given) if stage.is_cut else (np.array([size]), HOUR))) for size in sizes]
+
+
+def _is_of(stage: Stage, requests: float, given: Assumed) -> bool:
+    """Whether a stage is for a day of so many requests."""
+    return stage.of == "all" or (stage.of == "large") == (requests > given.exact_requests)
 
 
 def makespan_s(durations_s: Floats, workers: int) -> float:

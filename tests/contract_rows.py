@@ -41,6 +41,7 @@ GOOD: dict[str, dict[str, Any]] = {
         "window_s": 300,
         "slice": "overall",
         "definition": "full",
+        "percentiles": "exact",
         "low_n": True,
         "partial": False,
         "computed_at": NINE,

@@ -71,6 +71,17 @@ def test_windows_of_a_day_that_wait_for_its_end_are_made_once(plan: Any) -> None
     assert simulate(A_DAY, replace(PLAIN, day_at_end=1)).worker_core_s == pytest.approx(24)
 
 
+def test_a_large_day_is_a_task_for_each_hour_of_it_and_a_union(plan: Any) -> None:
+    day = stage(is_of_day=True, of="small")
+    hours, union = replace(day, of="large", is_by_hour=True), replace(day, of="large", core_s=0.0, task_core_s=5.0)
+    plan((day, hours), (union,))
+    # until 50,000 requests one task, of 10 to 50 s; from the sixth hour on one of 10 s for each hour, and 5 s
+    small, large = sum(10 * n for n in range(1, 6)), sum(10 * n + 5 for n in range(6, 25))
+    took = simulate(A_DAY, replace(PLAIN, cores=24, exact_requests=50_000))
+    assert took.worker_core_s == pytest.approx(small + large)
+    assert sum(took.path_s.values()) == pytest.approx(small + 19 * (10 + 5))
+
+
 def test_with_one_worker_time_is_the_sum(plan: Any) -> None:
     plan((stage(before=2),), (stage(), stage(0.0001, is_of_day=True)), ingest_core_s=0.002)
     took = simulate(A_DAY, replace(PLAIN, spread=0.5, failure=0.1))

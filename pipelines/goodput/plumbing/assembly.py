@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from goodput.contracts import contract
 from goodput.plumbing.hours import is_hour
 from goodput.plumbing.node import Batch, Context, Node, Span, hours_in
 
@@ -17,7 +18,7 @@ def assemble(context: Context, node: Node, partitions: Mapping[str, str]) -> Bat
 
 
 def _hours_of(context: Context, day: Batch) -> list[Batch]:
-    """A batch for each hour of a day that has inputs: the hour's own, measured for the windows of the day."""
+    """A batch for each hour of a day that has rows of hours: its own, measured for the windows of the day."""
     hours = (
         _assembled(context, day.node, {hour: day.partitions[name]})
         for name in day.partitions
@@ -27,7 +28,7 @@ def _hours_of(context: Context, day: Batch) -> list[Batch]:
     return [
         replace(hour, relations={**day.relations, **{name: hour.relations[name] for name in own}})
         for hour in hours
-        if any(hour.inputs.values())
+        if any(files for table, files in hour.inputs.items() if contract(table).partition == "hour")
     ]
 
 
