@@ -78,7 +78,7 @@ HOUR_WINDOWS = Stage(
 DAY_WINDOWS = Stage("windows of days", _WINDOWS, 10, 4.5e-6, 1.3, 224, 0.36e9, 0, is_of_day=True, of="small")
 ADDED_UP = ("waste", "windows", "replicas")
 DAY_HOURS = Stage(
-    "hours of large days", ADDED_UP, 0, 7.6e-6, 0.7, 650, 0.3e9, 0,
+    "hours of large days", ADDED_UP, 0, 8.5e-6, 0.7, 650, 0.3e9, 0,
     is_of_day=True, of="large", is_by_hour=True, most_bytes=0.3e9 + 650 * _HELD,
 )  # fmt: skip
 # Quality is made of the whole day: that is what a request takes here.
