@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import dagster as dg
@@ -19,10 +20,12 @@ import yaml
 from dagster._core.test_utils import environ
 
 from goodput.definitions import ASSETS, build_defs, hours_stale, landing_changed
-from goodput.plumbing import plan, work
+from goodput.errors import BlockedPartition
+from goodput.plumbing import dagster_sensors, plan, work
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.dagster_partitions import update_hours
 from goodput.plumbing.dagster_report import report, report_run
+from goodput.plumbing.hours import HOUR_NS
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import Batch, Context
 from goodput.plumbing.workspace import Workspace
@@ -354,6 +357,39 @@ def test_a_blocked_hour_is_missing_and_the_others_go_on(
         **dict.fromkeys(("attempts", "quality_labels", "requests"), False),
         **dict.fromkeys(("coverage", "cost_ledger", "goodput_database"), False),
     }
+
+
+def test_a_damaged_part_is_made_again_by_the_job_that_meets_it(
+    made: Workspace, instance: dg.DagsterInstance, by_run: Workspace
+) -> None:
+    """Of conformed rows: the job reads their source again before it computes anything without them."""
+    (part,) = made.lake.catalog["serving_records"].parts[HOURS[1]]
+    part.path.write_bytes(part.path.read_bytes()[:100])
+    assert made.config is not None
+    land(made.config.parent, "second", T0_S + 3600, attempts=3)
+    assert execute(made, instance, "ingest").success
+    (request,), _ = look(made, instance, hours_stale)
+    assert execute(made, instance, "hours", tags=dict(request.tags)).success
+    assert not Blocked(made.lake).all()
+    before, after = (rows_by_partition(one.lake, "requests") for one in (by_run, made))
+    assert after[HOURS[1]] == before[HOURS[1]] + 3
+    assert {hour: after[hour] for hour in (HOURS[0], HOURS[2])} == {hour: before[hour] for hour in (HOURS[0], HOURS[2])}
+
+
+def test_what_broke_is_tried_again_every_hour(
+    made: Workspace, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not each minute, and not never: what it reads may be whole again without anything that a sensor sees."""
+    monkeypatch.setattr(Blocked, "all", lambda _: [BlockedPartition("goodput", HOURS[1], "IOException: torn")])
+    monkeypatch.setattr(dagster_sensors, "stale_partitions", lambda *_: {"windows": {HOURS[1]: "inputs"}})
+    tried: list[str | None] = []
+    cursor: str | None = None
+    for minutes in range(0, 180, 20):
+        now_ns = 1_000_000 * HOUR_NS + minutes * 60 * 10**9
+        monkeypatch.setattr("goodput.definitions.Context", partial(Context, now_ns=now_ns))
+        requests, cursor = look(made, instance, hours_stale, cursor)
+        tried += [request.run_key for request in requests]
+    assert len(tried) == len(set(tried)) == 3
 
 
 # --- runs beside Dagster

@@ -6,6 +6,7 @@ Every op does what the same step of `goodput run` does; the schedule, the sensor
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import takewhile
 from uuid import UUID
 
 import dagster as dg
@@ -19,7 +20,7 @@ from goodput.plumbing.dagster_assets import OWNERS, Work, step_assets
 from goodput.plumbing.dagster_sensors import request_stale_hours
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.node import Context, Node
-from goodput.plumbing.plan import Outcome
+from goodput.plumbing.plan import Outcome, in_order
 from goodput.plumbing.stored_assets import assets_of
 from goodput.plumbing.workspace import Workspace
 from goodput.renaming import rename_identities, renamed_line
@@ -32,6 +33,8 @@ from goodput.steps import (
     ingest_sources,
     judge_alarms,
     publish_database,
+    read_by_broken,
+    remake_damaged,
 )
 from goodput.telemetry.facts import of_published
 from goodput.telemetry.traced import traced
@@ -48,7 +51,17 @@ landing = dg.AssetSpec(
 def _compute(node: Node, workspace: Workspace, asked: Collection[str] | None, force: bool) -> Outcome:
     with running(workspace):
         context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry, workspace.runner)
-        return compute_node(context, node, among=asked, force=force)
+        outcome = compute_node(context, node, among=asked, force=force)
+        damaged = remake_damaged(workspace, read_by_broken(workspace, [outcome]))
+        if not damaged:
+            return outcome
+        for damage in damaged:
+            dg.get_dagster_logger().warning(f"{damage.part.path} {damage.reason}: it is made again")
+        # at once: nobody may compute anything without the rows that are gone
+        _ingest(workspace, None, False)
+        for earlier in takewhile(lambda one: one is not node, in_order(NODES)):
+            compute_node(context, earlier, among=asked)
+        return compute_node(context, node, among=asked)
 
 
 def _ingest(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:

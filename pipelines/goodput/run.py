@@ -8,19 +8,16 @@ from datetime import datetime
 import pyarrow as pa
 
 from goodput.conform.ingest import Ingested
-from goodput.conform.remake import remake
 from goodput.errors import LakeUnreadable, PartitionsBlocked
 from goodput.nodes import NODES
 from goodput.plumbing import graph, shapes
 from goodput.plumbing.blocked import Blocked
-from goodput.plumbing.catalog import Part
-from goodput.plumbing.garbage import note_replaced
 from goodput.plumbing.hours import HOUR_FORMAT, epoch_hour, hour_label, is_hour
 from goodput.plumbing.node import Context
 from goodput.plumbing.pandas_apart import leave_pandas_out
 from goodput.plumbing.plan import Outcome, in_order
 from goodput.plumbing.settled import Settled
-from goodput.plumbing.verify import Damage, damages, parts_of
+from goodput.plumbing.verify import Damage, parts_of
 from goodput.plumbing.workspace import Workspace
 from goodput.renaming import rename_identities
 from goodput.runners.chosen import running
@@ -31,6 +28,8 @@ from goodput.steps import (
     ingest_sources,
     judge_alarms,
     publish_database,
+    read_by_broken,
+    remake_damaged,
 )
 from goodput.telemetry import facts
 from goodput.telemetry.traced import traced
@@ -142,17 +141,14 @@ def _bring_up_to_date(workspace: Workspace, ran: Ran, forced: frozenset[str]) ->
     is_broken_off = False
     try:
         _ingest_and_compute(workspace, ran, forced)
-        suspects = _read_by_blocked(workspace, ran)
+        suspects = read_by_broken(workspace, ran.outcomes)
     except LakeUnreadable as error:
         is_broken_off = True
         suspects = [(table, part) for table, part in parts_of(workspace.lake) if part.path == error.path]
         if not suspects:
             raise
-    done = remake(workspace.lake, damages(suspects, workspace.lake.store))
-    note_replaced(workspace.lake, done.removed)
-    ran.remade = done.due
-    facts.of_remade(workspace.telemetry, done.due)
-    if done.due or is_broken_off:  # what was damaged in a cache alone is whole again too
+    ran.remade = remake_damaged(workspace, suspects)
+    if ran.remade or is_broken_off:  # what was damaged in a cache alone is whole again too
         _ingest_and_compute(workspace, ran, forced)
 
 
@@ -161,21 +157,6 @@ def _ingest_and_compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) 
         ran.renamed[table] = ran.renamed.get(table, 0) + rows
     ran.ingested.add(ingest_sources(workspace))
     _compute(workspace, ran, forced)
-
-
-def _read_by_blocked(workspace: Workspace, ran: Ran) -> list[tuple[str, Part]]:
-    """Parts that partitions are made from whose computation broke, with their tables."""
-    context = Context(workspace.lake, workspace.settings)
-    found = {
-        (table, part)
-        for outcome in ran.outcomes
-        for blocked in outcome.blocked
-        if blocked.blocked_by is None and not blocked.inputs  # an audit's verdict stands
-        for table in outcome.node.inputs
-        for name in outcome.node.input_partitions(context, table, blocked.partition)
-        for part in workspace.lake.catalog[table].parts.get(name, ())
-    }
-    return sorted(found)
 
 
 def _hours(since: datetime | None, until: datetime | None) -> frozenset[str]:

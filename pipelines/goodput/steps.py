@@ -1,17 +1,20 @@
 """The steps of a run, each as `goodput run` and Dagster do it, and within a span that tells what it did."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
+from goodput.conform.remake import remake
 from goodput.measure.gates import gate_rows
 from goodput.plumbing import interrupt, lake_marker
+from goodput.plumbing.catalog import Part
 from goodput.plumbing.checked_settings import note_checked
 from goodput.plumbing.database import publish, published
 from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import Outcome, execute
+from goodput.plumbing.verify import Damage, damages
 from goodput.plumbing.workspace import Workspace
 from goodput.telemetry import facts
 
@@ -40,6 +43,29 @@ def compute_node(
         note_replaced(context.lake, outcome.replaced)
         facts.of_node(context.telemetry, span, outcome)
     return outcome
+
+
+def read_by_broken(workspace: Workspace, outcomes: Iterable[Outcome]) -> list[tuple[str, Part]]:
+    """Parts that partitions are made from whose computation broke, with their tables."""
+    context = Context(workspace.lake, workspace.settings)
+    found = {
+        (table, part)
+        for outcome in outcomes
+        for blocked in outcome.blocked
+        if blocked.blocked_by is None and not blocked.inputs  # an audit's verdict stands
+        for table in outcome.node.inputs
+        for name in outcome.node.input_partitions(context, table, blocked.partition)
+        for part in workspace.lake.catalog[table].parts.get(name, ())
+    }
+    return sorted(found)
+
+
+def remake_damaged(workspace: Workspace, suspects: Sequence[tuple[str, Part]]) -> list[Damage]:
+    """Have those of some parts that are damaged made again by whoever ingests and computes next."""
+    done = remake(workspace.lake, damages(suspects, workspace.lake.store))
+    note_replaced(workspace.lake, done.removed)
+    facts.of_remade(workspace.telemetry, done.due)
+    return done.due
 
 
 def judge_alarms(workspace: Workspace) -> None:
