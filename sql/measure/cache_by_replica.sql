@@ -17,14 +17,11 @@ SELECT
     CASE WHEN engine_hit_ratio IS NOT NULL THEN coalesce(engine_queried_tokens, l.looked_up_tokens) ELSE l.looked_up_tokens END::BIGINT
         AS looked_up_tokens,
     attempts_hit_ratio - engine_hit_ratio AS reconciliation_gap,
-    h.latencies_s[1] AS p50_ttft_hit_s, h.latencies_s[2] AS p95_ttft_hit_s, coalesce(l.n_ttft_hit, 0) AS n_ttft_hit,
-    m.latencies_s[1] AS p50_ttft_miss_s, m.latencies_s[2] AS p95_ttft_miss_s, coalesce(l.n_ttft_miss, 0) AS n_ttft_miss,
+    q.q_ttft_hit[1] AS p50_ttft_hit_s, q.q_ttft_hit[2] AS p95_ttft_hit_s, coalesce(l.n_ttft_hit, 0) AS n_ttft_hit,
+    q.q_ttft_miss[1] AS p50_ttft_miss_s, q.q_ttft_miss[2] AS p95_ttft_miss_s, coalesce(l.n_ttft_miss, 0) AS n_ttft_miss,
     percentiles_of(is_large) AS percentiles
 FROM replica_grid AS r
 LEFT JOIN served_attempts AS l USING (window_s, start_s, replica)
-LEFT JOIN attempt_quantiles AS h
-    ON h.window_s = r.window_s AND h.start_s = r.start_s AND h.replica = r.replica AND h.metric = 'ttft_hit'
-LEFT JOIN attempt_quantiles AS m
-    ON m.window_s = r.window_s AND m.start_s = r.start_s AND m.replica = r.replica AND m.metric = 'ttft_miss'
+LEFT JOIN attempt_quantiles AS q ON q.window_s = r.window_s AND q.start_s = r.start_s AND q.replica = r.replica
 LEFT JOIN replica_counts AS c USING (window_s, start_s, replica)
 CROSS JOIN partition_size

@@ -16,13 +16,14 @@ WITH banded AS (
     GROUP BY ALL
 )
 SELECT
-    make_timestamptz(start_s * 1000000) AS window_start, window_s, pool, model,
-    ['none', 'to 25 %', 'to 50 %', 'to 75 %', 'to 100 %'][quarter + 1] AS band,
-    greatest(quarter - 1, 0) / 4 AS cached_above_ratio,
-    quarter / 4 AS cached_up_to_ratio,
+    make_timestamptz(b.start_s * 1000000) AS window_start, b.window_s, b.pool, b.model,
+    ['none', 'to 25 %', 'to 50 %', 'to 75 %', 'to 100 %'][b.quarter + 1] AS band,
+    greatest(b.quarter - 1, 0) / 4 AS cached_above_ratio,
+    b.quarter / 4 AS cached_up_to_ratio,
     attempts, input_tokens, cached_input_tokens,
-    q.latencies_s[1] AS p50_ttft_s, q.latencies_s[2] AS p95_ttft_s, q.latencies_s[3] AS p99_ttft_s, n_ttft,
+    q.q_ttft[1] AS p50_ttft_s, q.q_ttft[2] AS p95_ttft_s, q.q_ttft[3] AS p99_ttft_s, n_ttft,
     percentiles_of(is_large) AS percentiles
 FROM banded AS b
-LEFT JOIN attempt_quantiles AS q USING (window_s, start_s, pool, model, quarter)
+LEFT JOIN attempt_quantiles AS q
+    ON q.window_s = b.window_s AND q.start_s = b.start_s AND q.pool = b.pool AND q.model = b.model AND q.quarter = b.quarter
 CROSS JOIN partition_size

@@ -14,7 +14,7 @@ import pytest
 
 from collect.telemetry import CHAT, START_NS, put, span, spans_line
 from goodput.conform.ingest import Ingested, ingest
-from goodput.errors import LakeUnwritable, LandingMissing
+from goodput.errors import LakeUnreadable, LakeUnwritable, LandingMissing
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.source_ledger import read
 from goodput.plumbing.workspace import Workspace
@@ -267,13 +267,17 @@ def test_a_larger_share_in_quarantine_than_the_settings_allow_fails_a_run(config
     assert run(config).failed == []
 
 
-def test_a_run_without_its_ledger_is_simply_done_again(config: Path) -> None:
-    """As if it had died before the ledger was ever written, and its journal had been lost as well."""
+def test_a_lake_whose_ledger_is_lost_takes_nothing_more(config: Path) -> None:
+    """What it has read would be read once more, into other parts as soon as a source is new: every row twice."""
     put(config.parent / "landing/a.jsonl", line(1))
     run(config)
     before = parts(config)
     shutil.rmtree(config.parent / "lake/collected/source_ledger")
-    assert run(config).read == 1
+    put(config.parent / "landing/b.jsonl", line(2))
+    with pytest.raises(
+        LakeUnreadable, match="source_ledger: cannot be read: it is not there, though the lake has rows"
+    ):
+        run(config)
     assert parts(config) == before
 
 

@@ -37,15 +37,20 @@ def reading(when: float, counts: Sequence[float], increase: float | None, **give
 def histograms(samples: Iterable[Row], grain: int = 300) -> list[Row]:
     """Rows of the hour after START_S."""
     none = arrow_schema("attempts").append(pa.field("part_hour", pa.int64())).empty_table()
+    options = {
+        "measured_range": {"from_s": START_S, "until_s": START_S + 3600},
+        "ledger_options": {"step_ns": 300 * 10**9, "staleness_ns": 300 * 10**9, "reach_h": 1, "lateness_ns": 0},
+        "sample_options": {"staleness_ns": 300 * 10**9},
+        "cache_options": {"hit_min_ratio": 0.5},
+        "context_options": {"long_context_tokens": 1000},
+    }
     with connect() as connection:
         rows = pa.Table.from_pylist(list(samples), schema=arrow_schema("replica_samples"))
         for name, table in {"attempts": none, "replica_samples": rows}.items():
             connection.register(name, table)
         connection.register("grains", as_rows("grains", {"window_s": grain}))
-        connection.register("measured_range", as_rows("measured_range", {"from_s": START_S, "until_s": START_S + 3600}))
-        ledger = {"step_ns": 300 * 10**9, "staleness_ns": 300 * 10**9, "reach_h": 1, "lateness_ns": 0}
-        connection.register("ledger_options", as_rows("ledger_options", ledger))
-        connection.register("sample_options", as_rows("sample_options", {"staleness_ns": 300 * 10**9}))
+        for name, row in options.items():
+            connection.register(name, as_rows(name, row))
         for name in closure(["replica_histograms"], ("attempts", "replica_samples")):
             compute(connection, name)
         found = made(connection, "replica_histograms").to_pylist()

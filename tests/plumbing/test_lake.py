@@ -17,10 +17,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from full_disk import largest_file
-from goodput.errors import GoodputError, LakeBusy, LakeTooNew, LakeTooOld, LakeUnwritable
+from goodput.errors import GoodputError, LakeBusy, LakeTooNew, LakeTooOld, LakeUnreadable, LakeUnwritable
 from goodput.plumbing import lake as lake_module
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.lake import ROWS_A_GROUP, Lake, delete, write_each, write_parquet
+from lakes import put
 
 HOLD = """
 import sys
@@ -50,6 +51,16 @@ def test_a_file_appears_whole_or_not_at_all(tmp_path: Path) -> None:
     write_atomically(target, write)
     assert target.read_text() == "whole"
     assert everything_below(tmp_path) == ["deep/er/file.txt"]
+
+
+def test_a_lake_that_has_lost_its_marker_is_no_new_one(tmp_path: Path) -> None:
+    lake = Lake(tmp_path / "lake")
+    lake.open()
+    put(lake, "requests", "2026-11-20T09", [])
+    (tmp_path / "lake/lake.json").unlink()
+    with pytest.raises(LakeUnreadable, match=r"lake.json: cannot be read: it is not there, though the lake has tables"):
+        Lake(tmp_path / "lake").open()
+    assert not (tmp_path / "lake/lake.json").exists()
 
 
 @pytest.mark.parametrize("error", [OSError(errno.ENOSPC, "No space left"), ValueError("bad"), KeyboardInterrupt()])

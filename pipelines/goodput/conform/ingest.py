@@ -65,6 +65,7 @@ def ingest(workspace: Workspace) -> Ingested:
     """
     lake = workspace.lake
     undone = undo_unfinished(lake)
+    source_ledger.require(lake)
     done = Ingested(changed=bool(undone), removed=undone)
     looks, is_first = _LOOKS, True
     while looks:

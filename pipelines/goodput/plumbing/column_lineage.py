@@ -20,9 +20,12 @@ Lineage = Mapping[str, Sequence[tuple[str, str]]]  # by column: table and column
 _ASKED = frozenset(
     {
         *("target_hours", "grains", "measured_range", "billed_days", "closed_time"),
-        *("observed", "window_options", "disruption_options"),
+        *("observed", "partition_size", "window_options", "disruption_options"),
     }
 )
+
+# Percentiles of large partitions: of the same columns as the exact ones that they stand for.
+_COUNTED = frozenset({"counted_quantiles", "counted_attempt_quantiles"})
 
 
 def column_lineage(node: Node, table: str) -> Lineage:
@@ -48,6 +51,6 @@ def _columns_of(read: str, no_rows: frozenset[str]) -> Made:
     if read in STORED:
         columns = (column.name for column in contract(read).columns)
         return Made({name: frozenset({(read, name)}) for name in columns})
-    if read in sql_names():
+    if read in sql_names() - _COUNTED:
         return _made(read, no_rows)
-    return Made(rest=NOTHING if read in no_rows else UNKNOWN)
+    return Made(rest=NOTHING if read in no_rows | _COUNTED else UNKNOWN)

@@ -47,7 +47,9 @@ def check(lake_root: Path) -> None:
 
 
 def begin(lake: "Lake") -> None:
-    """Mark a new lake. Raises LakeUnwritable."""
+    """Mark a new lake. Raises LakeUnwritable; LakeUnreadable of one whose marker is lost: nobody knows its format."""
+    if any(lake.root.glob("*/*/_delta_log")):
+        raise LakeUnreadable(marker(lake.root), "it is not there, though the lake has tables")
     _write(lake, {})
 
 

@@ -11,7 +11,8 @@ from pathlib import Path
 import polars as pl
 import pyarrow as pa
 
-from goodput.contracts import arrow_schema, polars_schema
+from goodput.contracts import arrow_schema, contract, polars_schema, stored_tables
+from goodput.errors import LakeUnreadable
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.row_table import change_rows, read_rows
@@ -47,6 +48,17 @@ class SourceEntry:
     last_event_ns: int | None = None
     partitions: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each table, those that hold its rows
     ingested_ns: int = 0
+
+
+def require(lake: Lake) -> None:
+    """Check that a lake with rows of sources knows them. Raises LakeUnreadable: they would all be read once more."""
+    ledger = lake.catalog[TABLE]
+    if ledger.version < 0 and any(lake.catalog[name].parts for name in _of_sources()):
+        raise LakeUnreadable(ledger.root, "it is not there, though the lake has rows of sources")
+
+
+def _of_sources() -> list[str]:
+    return [name for name in stored_tables() if contract(name).layer == "conformed"]
 
 
 def read(lake: Lake, columns: Sequence[str] | None = None) -> pa.Table:

@@ -2,4 +2,4 @@
 -- grain: cut, quantile_by_workload, quantile_by_model, quantile_by_pool, quantile_by_route, window_s, start_s, k_workload, k_model, k_pool, k_route, k_value
 -- reads: counted_quantiles, exact_quantiles
 -- kind: view
-FROM exact_quantiles UNION ALL BY NAME FROM counted_quantiles
+SELECT * FROM exact_quantiles UNION ALL BY NAME SELECT * FROM counted_quantiles

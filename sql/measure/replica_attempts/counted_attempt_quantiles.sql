@@ -1,5 +1,5 @@
 -- description: As `exact_attempt_quantiles`, from how many attempts took how long: for more than are held at once
--- grain: window_s, start_s, replica, pool, model, quarter, metric
+-- grain: window_s, start_s, replica, pool, model, quarter
 -- reads: grains, step_attempt_latencies
 WITH counted AS (
     SELECT
@@ -28,9 +28,20 @@ ranked AS (
     FROM counted
     WHERE metric IS NOT NULL
     WINDOW of_metric AS (PARTITION BY window_s, start_s, replica, pool, model, quarter, metric)
+),
+of_metrics AS (
+    SELECT
+        * EXCLUDE (units, up_to, total),
+        counted_percentiles(units * latency_unit_s(split_part(metric, '_', 1)), up_to, total) AS latencies_s
+    FROM ranked
+    GROUP BY ALL
 )
 SELECT
-    * EXCLUDE (units, up_to, total),
-    counted_percentiles(units * latency_unit_s(split_part(metric, '_', 1)), up_to, total) AS latencies_s
-FROM ranked
+    * EXCLUDE (metric, latencies_s),
+    any_value(latencies_s) FILTER (WHERE metric = 'ttft_hit') AS q_ttft_hit,
+    any_value(latencies_s) FILTER (WHERE metric = 'ttft_miss') AS q_ttft_miss,
+    any_value(latencies_s) FILTER (WHERE metric = 'queue') AS q_queue,
+    any_value(latencies_s) FILTER (WHERE metric = 'tpot') AS q_tpot,
+    any_value(latencies_s) FILTER (WHERE metric = 'ttft') AS q_ttft
+FROM of_metrics
 GROUP BY ALL

@@ -1,15 +1,15 @@
 -- description: Percentiles of the attempts of each replica, and of those of each pool and model by what their cache found
--- grain: window_s, start_s, replica, pool, model, quarter, metric
+-- grain: window_s, start_s, replica, pool, model, quarter
 -- reads: ended_attempts, grains, partition_size
 -- Of a large partition nothing is held: see counted_attempt_quantiles.
--- unit: metric: ttft_hit, ttft_miss, queue, tpot of a replica; ttft of a quarter
+-- unit: q_ttft_hit, q_ttft_miss, q_queue, q_tpot are of a replica, q_ttft of a quarter
 WITH of_replicas AS (
     SELECT
         window_s, ended_s // window_s * window_s AS start_s, replica,
-        quantile_cont(ttft_s, [0.5, 0.95, 0.99]) FILTER (WHERE is_hit) AS ttft_hit,
-        quantile_cont(ttft_s, [0.5, 0.95, 0.99]) FILTER (WHERE NOT is_hit) AS ttft_miss,
-        quantile_cont(queue_s, [0.5, 0.95, 0.99]) AS queue,
-        quantile_cont(tpot_s, [0.5, 0.95, 0.99]) AS tpot
+        quantile_cont(ttft_s, [0.5, 0.95, 0.99]) FILTER (WHERE is_hit) AS q_ttft_hit,
+        quantile_cont(ttft_s, [0.5, 0.95, 0.99]) FILTER (WHERE NOT is_hit) AS q_ttft_miss,
+        quantile_cont(queue_s, [0.5, 0.95, 0.99]) AS q_queue,
+        quantile_cont(tpot_s, [0.5, 0.95, 0.99]) AS q_tpot
     FROM ended_attempts
     CROSS JOIN grains
     CROSS JOIN partition_size
@@ -19,13 +19,11 @@ WITH of_replicas AS (
 of_quarters AS (
     SELECT
         window_s, ended_s // window_s * window_s AS start_s, coalesce(pool, 'unknown') AS pool, coalesce(model, 'unknown') AS model, quarter,
-        quantile_cont(ttft_s, [0.5, 0.95, 0.99]) AS ttft
+        quantile_cont(ttft_s, [0.5, 0.95, 0.99]) AS q_ttft
     FROM ended_attempts
     CROSS JOIN grains
     CROSS JOIN partition_size
     WHERE quarter IS NOT NULL AND NOT is_large
     GROUP BY ALL
 )
-FROM of_replicas UNPIVOT (latencies_s FOR metric IN (ttft_hit, ttft_miss, queue, tpot))
-UNION ALL BY NAME
-FROM of_quarters UNPIVOT (latencies_s FOR metric IN (ttft))
+SELECT * FROM of_replicas UNION ALL BY NAME SELECT * FROM of_quarters

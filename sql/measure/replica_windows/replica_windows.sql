@@ -13,8 +13,8 @@ SELECT
     round(v.last)::BIGINT AS kv_capacity_tokens,
     n.mean AS mean_running_requests, n.highest AS max_running_requests,
     w.mean AS mean_waiting_requests, w.highest AS max_waiting_requests,
-    q.latencies_s[1] AS p50_queue_s, q.latencies_s[2] AS p95_queue_s, coalesce(s.n_queue, 0) AS n_queue,
-    t.latencies_s[1] AS p50_tpot_s, coalesce(s.n_tpot, 0) AS n_tpot,
+    q.q_queue[1] AS p50_queue_s, q.q_queue[2] AS p95_queue_s, coalesce(s.n_queue, 0) AS n_queue,
+    q.q_tpot[1] AS p50_tpot_s, coalesce(s.n_tpot, 0) AS n_tpot,
     percentiles_of(is_large) AS percentiles,
     -- the engine's own count includes what no attempt reports; where it was not read, the attempts' reports
     coalesce(round(c.preemptions), s.preemptions)::BIGINT AS preemptions,
@@ -27,10 +27,7 @@ SELECT
     CASE WHEN k.metric IS NOT NULL THEN coalesce(k.frozen, false) END AS stale
 FROM replica_grid AS r
 LEFT JOIN served_attempts AS s USING (window_s, start_s, replica)
-LEFT JOIN attempt_quantiles AS q
-    ON q.window_s = r.window_s AND q.start_s = r.start_s AND q.replica = r.replica AND q.metric = 'queue'
-LEFT JOIN attempt_quantiles AS t
-    ON t.window_s = r.window_s AND t.start_s = r.start_s AND t.replica = r.replica AND t.metric = 'tpot'
+LEFT JOIN attempt_quantiles AS q ON q.window_s = r.window_s AND q.start_s = r.start_s AND q.replica = r.replica
 LEFT JOIN replica_counts AS c USING (window_s, start_s, replica)
 LEFT JOIN kv AS k USING (window_s, start_s, replica)
 LEFT JOIN running AS n USING (window_s, start_s, replica)

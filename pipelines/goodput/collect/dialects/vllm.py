@@ -23,7 +23,6 @@ FIELDS = (
     Field("prefill_s", "float", ("gen_ai.latency.time_in_model_prefill",)),
     Field("decode_s", "float", ("gen_ai.latency.time_in_model_decode",)),
 )
-_POOLING = "^(embd|score|rerank|classify|pool)-"
 _NUMBERED = r"^(cmpl-.+)-[0-9]+$"  # every prompt of /v1/completions, the only one too
 _CALL = r"^(?:chatcmpl|cmpl|resp)[-_](.+)$"  # around the caller's x-request-id
 
