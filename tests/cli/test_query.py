@@ -15,7 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 from rich.console import Console
 
+from goodput.ask.renamed import RENAMED
 from goodput.cli.render import table
+from goodput.contracts import contract, contract_names
 
 Run = Callable[..., Any]
 WINDOWS = "select window_start, accepted, goodput_rps, goodput_ratio from goodput order by window_start"
@@ -30,6 +32,18 @@ def test_a_table_is_rounded_aligned_and_in_utc(goodput: Run) -> None:
         "2026-11-20T09:05:00Z        75         0.25              -",
         "2 rows",
     ]
+
+
+def test_an_old_name_is_refused_with_the_new_one(goodput: Run) -> None:
+    failed = goodput("query", "select slow_drift_delay_s from alarm_power, goodput")
+    assert failed.returncode == 1
+    assert "slow_drift_delay_s is no column any more: ask for drift_2pct_delay_s." in failed.stderr
+
+
+def test_old_names_are_no_names_and_new_ones_are() -> None:
+    columns = {column.name for name in contract_names() for column in contract(name).columns}
+    assert not columns & RENAMED.keys()
+    assert {new.split()[0] for new in RENAMED.values()} <= columns
 
 
 def test_csv_is_exact_and_rfc_4180(goodput: Run) -> None:

@@ -11,6 +11,7 @@ import pytest
 
 from goodput.contracts import arrow_schema
 from goodput.measure.nodes import REPLICAS
+from goodput.plumbing.graph import closure
 from goodput.plumbing.hours import HOUR_NS
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
@@ -273,9 +274,17 @@ def test_the_effect_of_the_cache_by_bands_of_what_was_found() -> None:
     ]
     with connect() as connection:
         connection.register("attempts", pa.Table.from_pylist(attempts, schema=arrow_schema("attempts")))
-        connection.register("grains", as_rows("grains", {"window_s": 300}))
-        connection.register("measured_range", as_rows("measured_range", {"from_s": START_S, "until_s": START_S + 3600}))
-        compute(connection, "cache_effect")
+        asked = {
+            "grains": {"window_s": 300},
+            "measured_range": {"from_s": START_S, "until_s": START_S + 3600},
+            "partition_size": {"is_large": False},
+            "cache_options": {"hit_min_ratio": 0.5},
+            "context_options": {"long_context_tokens": 1000},
+        }
+        for name, row in asked.items():
+            connection.register(name, as_rows(name, row))
+        for name in closure(["cache_effect"], ("attempts",)):
+            compute(connection, name)
         rows = made(connection, "cache_effect").to_pylist()
     named = ("band", "cached_above_ratio", "cached_up_to_ratio", "attempts", "input_tokens", "n_ttft", "p50_ttft_s")
     assert [tuple(told(row, *named)) for row in rows if row["pool"] == "p"] == [

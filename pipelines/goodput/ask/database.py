@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 
+from goodput.ask.renamed import new_names
 from goodput.errors import NotPublished, QueryFailed
 from goodput.plumbing import interrupt
 from goodput.plumbing.checked_settings import lake_of_checked
@@ -85,8 +86,9 @@ def let_in_by(error: duckdb.Error) -> str:
 
 
 def refused(error: duckdb.Error) -> QueryFailed:
-    """What the database says against a question, in its first lines."""
-    return QueryFailed("\n".join(str(error).splitlines()[:_MESSAGE_LINES]).rstrip())
+    """What the database says against a question, in its first lines, and what old names in it are called now."""
+    said = str(error).splitlines()[:_MESSAGE_LINES]
+    return QueryFailed("\n".join([*said, *new_names("\n".join(said))]).rstrip())
 
 
 def rows(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
