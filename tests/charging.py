@@ -241,7 +241,8 @@ def wasted(
         connection.register("ledger_options", ledger_options(Settings(costs=Costs(step_s=step_s))))
         connection.register("grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
         connection.register("measured_range", as_rows("measured_range", ALL_TIME))
-        connection.register("partition_size", as_rows("partition_size", {"is_large": False}))
+        connection.register("partition_size", as_rows("partition_size", {"rows": 0}))
+        connection.register("size_options", as_rows("size_options", {"max_exact_requests": 1}))
         asked = Settings(slices=sliced or Slices(), workloads=dict(workloads or {}))
         connection.register("workload_rules", workload_rows(asked))
         for name, given in SLICES.items():

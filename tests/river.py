@@ -215,7 +215,8 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
         connection.register("grains", as_rows("grains", *({"window_s": grain} for grain in grains)))
         extent = {"from_s": stretch.from_s, "until_s": stretch.until_s}
         connection.register("measured_range", as_rows("measured_range", extent))
-        connection.register("partition_size", as_rows("partition_size", {"is_large": False}))
+        connection.register("partition_size", as_rows("partition_size", {"rows": 0}))
+        connection.register("size_options", as_rows("size_options", {"max_exact_requests": 1}))
         connection.register("window_options", as_rows("window_options", options))
         for name, given in SLICES.items():
             connection.register(name, given(settings))

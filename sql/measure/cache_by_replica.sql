@@ -1,6 +1,6 @@
 -- description: How much of its input each replica found in its cache, by its attempts and by its own counters (docs/semantics.md#cache-and-replicas)
 -- grain: window_start, window_s, replica
--- reads: attempt_quantiles, partition_size, replica_counts, replica_grid, served_attempts
+-- reads: attempt_quantiles, large_partition, replica_counts, replica_grid, served_attempts
 SELECT
     make_timestamptz(r.start_s * 1000000) AS window_start, r.window_s, r.replica, r.pool, r.model,
     coalesce(l.attempts, 0) AS attempts,
@@ -24,4 +24,4 @@ FROM replica_grid AS r
 LEFT JOIN served_attempts AS l USING (window_s, start_s, replica)
 LEFT JOIN attempt_quantiles AS q ON q.window_s = r.window_s AND q.start_s = r.start_s AND q.replica = r.replica
 LEFT JOIN replica_counts AS c USING (window_s, start_s, replica)
-CROSS JOIN partition_size
+CROSS JOIN large_partition

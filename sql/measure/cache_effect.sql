@@ -1,6 +1,6 @@
 -- description: How soon answers began by how much of their prompt was found in a cache (docs/semantics.md#cache-effect)
 -- grain: window_start, window_s, pool, model, cached_up_to_ratio
--- reads: attempt_quantiles, grains, partition_size, step_attempts
+-- reads: attempt_quantiles, grains, large_partition, step_attempts
 -- A band reaches from just above its lower share up to its upper one; attempts of which nothing was found have their own.
 WITH banded AS (
     SELECT
@@ -26,4 +26,4 @@ SELECT
 FROM banded AS b
 LEFT JOIN attempt_quantiles AS q
     ON q.window_s = b.window_s AND q.start_s = b.start_s AND q.pool = b.pool AND q.model = b.model AND q.quarter = b.quarter
-CROSS JOIN partition_size
+CROSS JOIN large_partition

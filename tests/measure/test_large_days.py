@@ -20,6 +20,7 @@ from goodput.plumbing.assembly import assemble
 from goodput.plumbing.hours import hour_label
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import Batch, Context, Node, Parts
+from goodput.plumbing.plan import due
 from goodput.plumbing.runner import InProcess
 from goodput.plumbing.sharded import in_shards, is_cut
 from goodput.plumbing.work import Made, work
@@ -220,6 +221,18 @@ def test_a_partition_with_more_requests_than_are_held_is_large(most: int, expect
     lake = Lake(tmp_path / "lake")
     requests_that_take(lake, {0: [1.0, 2.0, 3.0]})
     assert {percentiles(lake, *of, most)[-1] for of in ((HOUR, 3600), (ONE_DAY, 86400))} == {expected}
+
+
+@pytest.mark.parametrize("node", NODES, ids=lambda node: node.name)
+def test_another_bound_makes_windows_anew(node: Node, tmp_path: Path) -> None:
+    """What says exact where it would be counted now is not left."""
+    file = land(tmp_path, hours=2.0, requests=200)
+    workspace = Workspace(file)
+    run(workspace, deliver=False)
+    changed = workspace.settings.model_copy(update={"max_exact_requests": 10})
+    assert not due(node, Context(workspace.lake, workspace.settings))
+    made = workspace.lake.catalog[node.tables[0]].parts
+    assert due(node, Context(workspace.lake, changed)).keys() == made.keys()
 
 
 def test_small_hours_beside_a_large_one_stay_exact(tmp_path: Path) -> None:

@@ -60,7 +60,8 @@ def rows_of(
         asked = {
             "grains": {"window_s": grain},
             "measured_range": {"from_s": START_S, "until_s": START_S + 3600},
-            "partition_size": {"is_large": False},
+            "partition_size": {"rows": 0},
+            "size_options": {"max_exact_requests": 1},
             "cache_options": {"hit_min_ratio": 0.5},
             "context_options": {"long_context_tokens": 1000},
             "sample_options": {"staleness_ns": staleness_s * 10**9},
@@ -277,7 +278,8 @@ def test_the_effect_of_the_cache_by_bands_of_what_was_found() -> None:
         asked = {
             "grains": {"window_s": 300},
             "measured_range": {"from_s": START_S, "until_s": START_S + 3600},
-            "partition_size": {"is_large": False},
+            "partition_size": {"rows": 0},
+            "size_options": {"max_exact_requests": 1},
             "cache_options": {"hit_min_ratio": 0.5},
             "context_options": {"long_context_tokens": 1000},
         }

@@ -24,7 +24,7 @@ from goodput.measure.gates import gate_order, gate_rows
 from goodput.measure.hourly_sums import hourly_sums
 from goodput.measure.lookback import longest_windows
 from goodput.measure.part_hours import compute_with_part_hour
-from goodput.measure.percentiles import partition_size
+from goodput.measure.percentiles import partition_size, size_options
 from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
@@ -99,6 +99,7 @@ WASTE = Node(
     from_settings={
         "ledger_options": cost_ledger.ledger_options,
         "workload_rules": workload_rows,
+        "size_options": size_options,
         **slices.SETTINGS_TABLES,
     },
     from_batch={"grains": grains, "measured_range": measured_range, "partition_size": partition_size},
@@ -126,6 +127,7 @@ WINDOWS = Node(
     from_settings={
         "workload_rules": workload_rows,
         "gates": lambda _: gate_order(),
+        "size_options": size_options,
         **slices.SETTINGS_TABLES,
     },
     from_batch={
@@ -148,7 +150,12 @@ REPLICAS = Node(
     "Caches, queues, gauges and histograms of each replica.",
     compute_with_part_hour,
     lookaround=replicas.lookaround,
-    from_settings={**JOIN_TABLES, "ledger_options": cost_ledger.ledger_options, **replicas.SETTINGS_TABLES},
+    from_settings={
+        **JOIN_TABLES,
+        "ledger_options": cost_ledger.ledger_options,
+        "size_options": size_options,
+        **replicas.SETTINGS_TABLES,
+    },
     from_batch={"grains": grains, "measured_range": measured_range, "partition_size": partition_size},
     shards=replicas.HOURLY_SUMS.shards,
     sized_by="attempts",

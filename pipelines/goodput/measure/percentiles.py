@@ -9,13 +9,19 @@ import pyarrow as pa
 
 from goodput.plumbing.node import Batch, Context
 from goodput.plumbing.parameters import as_rows
+from goodput.settings.model import Settings
 
 Percentiles = Literal["exact", "counted"]
 
 
 def partition_size(_context: Context, batch: Batch) -> pa.Table:
-    """Whether the batch is a partition that has more rows than are held at once."""
-    return as_rows("partition_size", {"is_large": bool(batch.large)})
+    """How large the largest partition of the batch is."""
+    return as_rows("partition_size", {"rows": max(batch.sizes.values(), default=0)})
+
+
+def size_options(settings: Settings) -> pa.Table:
+    """How many rows of a partition are held at once."""
+    return as_rows("size_options", {"max_exact_requests": settings.max_exact_requests})
 
 
 def percentiles_of(batch: Batch) -> Percentiles:

@@ -37,17 +37,15 @@ def _assembled(context: Context, node: Node, partitions: Mapping[str, str]) -> B
     inputs = {table: _files(context, node, table, partitions) for table in node.inputs}
     aside = {table: _of_span(context, table, span, partitions) for table, span in node.aside.items()}
     alike = frozenset(table for table in node.inputs if catalog[table].is_uniform)
-    large = frozenset(partition for partition in partitions if _is_large(context, node, partition))
-    batch = Batch(node, context.lake, context.settings, partitions, {**aside, **inputs}, alike, large=large)
+    sizes = {} if node.sized_by is None else {name: _size(context, node.sized_by, name) for name in partitions}
+    batch = Batch(node, context.lake, context.settings, partitions, {**aside, **inputs}, alike, sizes=sizes)
     return replace(batch, relations={name: table(context, batch) for name, table in node.from_batch.items()})
 
 
-def _is_large(context: Context, node: Node, partition: str) -> bool:
-    if node.sized_by is None:
-        return False
-    parts = context.lake.catalog[node.sized_by].parts
-    rows = sum(part.rows for hour in hours_in(partition) for part in parts.get(hour, ()))
-    return rows > context.settings.max_exact_requests
+def _size(context: Context, table: str, partition: str) -> int:
+    """Rows of a table in the hours of a partition."""
+    parts = context.lake.catalog[table].parts
+    return sum(part.rows for hour in hours_in(partition) for part in parts.get(hour, ()))
 
 
 def _files(context: Context, node: Node, table: str, partitions: Iterable[str]) -> Mapping[str, Sequence[str]]:

@@ -20,7 +20,7 @@ Lineage = Mapping[str, Sequence[tuple[str, str]]]  # by column: table and column
 _ASKED = frozenset(
     {
         *("target_hours", "grains", "measured_range", "billed_days", "closed_time"),
-        *("observed", "partition_size", "window_options", "disruption_options"),
+        *("observed", "partition_size", "size_options", "window_options", "disruption_options"),
     }
 )
 

@@ -66,7 +66,8 @@ def step_assets(
             update_hours(context.instance, hours)
         if outcome is not None and outcome.blocked:
             context.log.error(_blocked(outcome))
-        computed = {*(outcome.computed if outcome else ()), *partitions}
+        blocked = {item.partition for item in outcome.blocked} if outcome else set()
+        computed = {*(outcome.computed if outcome else ()), *partitions} - blocked  # what is blocked is as it was
         yield from _results(assets, Events(context.instance, now, known, hours), computed)
 
     return step

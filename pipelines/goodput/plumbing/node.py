@@ -100,8 +100,8 @@ class Batch:
     A value: whoever computes it needs neither catalog nor ledger, and may be another process (`assembly` makes it).
     `partitions`: with the fingerprint of what each is made from. `inputs`: of each table that is read the files of its
     partitions. `alike`: those of these tables whose files all have the columns of their contract. `relations`: what
-    `from_batch` of the node says. `large`: those of the partitions that have more rows of what sizes the node than are
-    held at once; `by_hour`: of a large day the batches of its hours, measured as the day is.
+    `from_batch` of the node says. `sizes`: of each partition the rows of what sizes the node, if anything does;
+    `by_hour`: of a large day the batches of its hours, measured as the day is.
     """
 
     node: "Node"
@@ -111,13 +111,18 @@ class Batch:
     inputs: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     alike: Collection[str] = ()
     relations: Mapping[str, pa.Table] = field(default_factory=dict)
-    large: frozenset[str] = frozenset()
+    sizes: Mapping[str, int] = field(default_factory=dict)
     by_hour: Sequence["Batch"] = ()
 
     @cached_property
     def hours(self) -> list[str]:
         """Every hour that the partitions cover, in order."""
         return sorted({hour for partition in self.partitions for hour in hours_in(partition)})
+
+    @property
+    def large(self) -> list[str]:
+        """The partitions that have more rows than are held at once."""
+        return [name for name, rows in self.sizes.items() if rows > self.settings.max_exact_requests]
 
     @property
     def from_s(self) -> int:

@@ -80,8 +80,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         _columns(("step_ns", "staleness_ns", "reach_h", "lateness_ns"), _INT),
     ),
     "partition_size": _parameter(
-        "Whether the partition has more rows than are held at once (`max_exact_requests`); one row.",
-        [("is_large", _FLAG)],
+        "Requests or attempts of the largest partition that is computed now; one row.", [("rows", _INT)]
+    ),
+    "size_options": _parameter(
+        "How many requests, or attempts, of a partition are held at once; one row.", [("max_exact_requests", _INT)]
     ),
     "window_options": _parameter(
         "Step and base length of windows, reach of a session, and when telemetry was observed; one row.",

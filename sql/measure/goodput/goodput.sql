@@ -1,6 +1,6 @@
 -- description: Windowed goodput of every slice at several grains (docs/semantics.md#windows)
 -- grain: window_start, window_s, slice, slice_value, workload, model, pool, route
--- reads: estimated_windows, gate_verdicts, partition_size, slice_quantiles, slices, waste, window_counts, window_options, window_quantiles, workload_rules
+-- reads: estimated_windows, gate_verdicts, large_partition, slice_quantiles, slices, waste, window_counts, window_options, window_quantiles, workload_rules
 -- coverage_ratio: of each request's replica in the hour that it ended in, see coverage.sql; weighted by requests
 -- unobserved: requests that engines counted and no telemetry shows: accepted ones among them are between none and all
 -- queue_late, retries_late, prefill_late, work_late: of slow requests, by late_by of `requests`
@@ -184,7 +184,7 @@ SELECT
 FROM estimated AS w
 JOIN slice_quantiles AS s USING (slice)
 CROSS JOIN window_options AS p
-CROSS JOIN partition_size AS z
+CROSS JOIN large_partition AS z
 LEFT JOIN window_quantiles AS t
     ON t.cut = s.cut AND t.window_s = w.window_s AND t.start_s = w.start_s AND t.k_value IS NOT DISTINCT FROM w.slice_value
     AND t.quantile_by_workload = s.quantile_by_workload AND t.quantile_by_model = s.quantile_by_model

@@ -1,6 +1,6 @@
 -- description: How many succeeded requests took so long, in each step by the finest dimensions, and by workload and value of each slice by tenant or attribute
 -- grain: step_start_s, cut, slice_value, workload, model, pool, route, metric, units
--- reads: cut_requests, measured_range, partition_size, window_options
+-- reads: cut_requests, large_partition, measured_range, window_options
 -- Of a partition that is not large every value is held instead.
 -- unit: units: of latency_unit_s, to the nearest: what is counted so is off by half of one at most (docs/semantics.md#percentiles)
 WITH timed AS (
@@ -13,7 +13,7 @@ WITH timed AS (
     FROM cut_requests
     CROSS JOIN measured_range
     CROSS JOIN window_options
-    CROSS JOIN partition_size
+    CROSS JOIN large_partition
     WHERE is_large AND ended_s >= from_s AND ended_s < until_s
 )
 SELECT *, count(*) AS requests

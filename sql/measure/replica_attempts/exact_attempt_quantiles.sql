@@ -1,6 +1,6 @@
 -- description: Percentiles of the attempts of each replica, and of those of each pool and model by what their cache found
 -- grain: window_s, start_s, replica, pool, model, quarter
--- reads: ended_attempts, grains, partition_size
+-- reads: ended_attempts, grains, large_partition
 -- Of a large partition nothing is held: see counted_attempt_quantiles.
 -- unit: q_ttft_hit, q_ttft_miss, q_queue, q_tpot are of a replica, q_ttft of a quarter
 WITH of_replicas AS (
@@ -12,7 +12,7 @@ WITH of_replicas AS (
         quantile_cont(tpot_s, [0.5, 0.95, 0.99]) AS q_tpot
     FROM ended_attempts
     CROSS JOIN grains
-    CROSS JOIN partition_size
+    CROSS JOIN large_partition
     WHERE replica IS NOT NULL AND NOT is_large
     GROUP BY ALL
 ),
@@ -22,7 +22,7 @@ of_quarters AS (
         quantile_cont(ttft_s, [0.5, 0.95, 0.99]) AS q_ttft
     FROM ended_attempts
     CROSS JOIN grains
-    CROSS JOIN partition_size
+    CROSS JOIN large_partition
     WHERE quarter IS NOT NULL AND NOT is_large
     GROUP BY ALL
 )

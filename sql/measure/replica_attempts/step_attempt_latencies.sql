@@ -1,6 +1,6 @@
 -- description: How many attempts that ended in each step took so long, by where they were served and what their cache found
 -- grain: step_start_s, replica, pool, model, is_hit, quarter, metric, units
--- reads: ended_attempts, grains, partition_size
+-- reads: ended_attempts, grains, large_partition
 -- Of a partition that is not large every value is held instead.
 -- unit: units: of latency_unit_s, to the nearest: what is counted so is off by half of one at most (docs/semantics.md#percentiles)
 WITH timed AS (
@@ -11,7 +11,7 @@ WITH timed AS (
         round(queue_s / latency_unit_s('queue'))::BIGINT AS queue
     FROM ended_attempts
     CROSS JOIN (SELECT list_reduce(list(window_s), lambda a, b: gcd(a, b)) AS step_s FROM grains)
-    CROSS JOIN partition_size
+    CROSS JOIN large_partition
     WHERE is_large
 )
 SELECT *, count(*) AS attempts

@@ -1,6 +1,6 @@
 -- description: The state of each replica in each window: time up and busy, KV cache, queue, preemptions, restarts (docs/semantics.md#cache-and-replicas)
 -- grain: window_start, window_s, replica
--- reads: attempt_quantiles, partition_size, replica_counts, replica_gauges, replica_grid, served_attempts
+-- reads: attempt_quantiles, large_partition, replica_counts, replica_gauges, replica_grid, served_attempts
 WITH kv AS (SELECT * FROM replica_gauges WHERE metric = 'kv_usage_ratio'),
 running AS (SELECT * FROM replica_gauges WHERE metric = 'running_requests'),
 waiting AS (SELECT * FROM replica_gauges WHERE metric = 'waiting_requests'),
@@ -33,4 +33,4 @@ LEFT JOIN kv AS k USING (window_s, start_s, replica)
 LEFT JOIN running AS n USING (window_s, start_s, replica)
 LEFT JOIN waiting AS w USING (window_s, start_s, replica)
 LEFT JOIN capacity AS v USING (window_s, start_s, replica)
-CROSS JOIN partition_size
+CROSS JOIN large_partition
