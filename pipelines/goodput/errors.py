@@ -713,7 +713,8 @@ class PartitionsBlocked(GoodputError):
                     *lines,
                     *more,
                     *waits,
-                    "Fix the file or the settings that the reasons point to, then run again; "
+                    "Fix what the reasons point to (a file, the settings, a part of the lake: see `goodput verify`), "
+                    "then run again; "
                     '`goodput query "from blocked_partitions"` lists them all.',
                 ]
             )

@@ -10,6 +10,7 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from goodput.contracts import arrow_schema, contract
 from goodput.steps import ingest_sources, publish_database
@@ -148,6 +149,20 @@ def test_blocked_partitions_stand_below_the_ledger(goodput: Run, tmp_path: Path)
             "goodput  2026-11-20T09  2026-11-20T10:00:00Z  1 row breaks ttft_s >= 0",
             "alarms   all            2026-11-20T10:00:00Z  waits for goodput 2026-11-20T08",
         ]
+
+
+def test_a_broken_part_of_the_lake_hides_nothing_but_what_lies_in_it(goodput: Run, tmp_path: Path) -> None:
+    """What is blocked by it stands below all the same."""
+    lake = _lake_with_blocked(tmp_path, [("goodput", "2026-11-20T09")])
+    part = tmp_path / "part.parquet"
+    pq.write_table(pa.table({"evaluator": ["e"], "subject_kind": ["span"], "reason": ["none"]}), part)
+    with duckdb.connect(lake / "goodput.duckdb") as connection:
+        connection.execute(f"CREATE VIEW unjoined_labels AS FROM read_parquet('{part}')")
+    part.write_bytes(part.read_bytes()[:20])
+    said = goodput("sources", "--problems", "--lake", str(lake), ask=False)
+    assert "Labels that judge no request: unknown, as Invalid Input Error:" in said.stdout.replace("\n", " ")
+    assert "`goodput verify` looks at all parts." in said.stdout.replace("\n", " ")
+    assert "Blocked partitions: 2" in said.stdout
 
 
 def test_of_many_blocked_partitions_the_first_are_shown(goodput: Run, tmp_path: Path) -> None:
