@@ -16,7 +16,11 @@ OTHERS = {
     "token_prices": "one list; prices are compared in cost_ledger",
     "warnings latest_window watermark workloads": "words, settings and pointers",
 }
+_FEW = {"percentiles": "exact for so few requests; tests/measure/test_large_days compares both"}
 COLUMNS = {
+    "cache_by_replica": _FEW,
+    "cache_effect": _FEW,
+    "replica_windows": _FEW,
     "attempts": {
         "source dialect trace_id span_id parent_span_id response_id record_ids": "as the records have it",
         "first_token_at": "first_token_ns, which is compared, in microseconds",
@@ -38,6 +42,7 @@ COLUMNS = {
         "knee_gate knee_bound_ratio fail_ratio pooled_fail_ratio": "judges that fit; tests/measure/test_frontier",
     },
     "goodput": {
+        **_FEW,
         "computed_at revision": "about runs; compared where there are two",
     },
     "ops_events": {"dialect source line": "as the file has it"},
