@@ -224,6 +224,7 @@ CREATE OR REPLACE TEMP MACRO latency_bucket(latency_s) AS
 CREATE OR REPLACE TEMP MACRO bucket_latency(bucket) AS exp((bucket + 0.5) * ln(1.01));
 -- Latencies of more requests than are held are counted to the nearest of so many seconds: a percentile is off by half of one at most.
 CREATE OR REPLACE TEMP MACRO latency_unit_s(metric) AS CASE metric WHEN 'tpot' THEN 1e-5 ELSE 1e-3 END;
+CREATE OR REPLACE TEMP MACRO latency_units(latency_s, metric) AS round(latency_s / latency_unit_s(metric))::BIGINT;
 -- How the percentiles of a partition are made.
 CREATE OR REPLACE TEMP MACRO percentiles_of(is_large) AS CASE WHEN is_large THEN 'counted' ELSE 'exact' END;
 -- Percentiles of values of which each has been counted, an aggregate: `up_to` counts it and all below it, of `total`. Interpolated

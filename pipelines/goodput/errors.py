@@ -664,6 +664,11 @@ class BlockedPartition:
     inputs: str = ""
 
     @property
+    def may_succeed(self) -> bool:
+        """Whether its computation broke, so that another try may succeed: it neither waits nor stands by an audit."""
+        return self.blocked_by is None and not self.inputs
+
+    @property
     def kind(self) -> str:
         """Which check or error it was, without what the reason may quote of rows."""
         return "waits" if self.blocked_by else self.reason.partition(":")[0]

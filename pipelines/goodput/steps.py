@@ -52,7 +52,7 @@ def read_by_broken(workspace: Workspace, outcomes: Iterable[Outcome]) -> list[tu
         (table, part)
         for outcome in outcomes
         for blocked in outcome.blocked
-        if blocked.blocked_by is None and not blocked.inputs  # an audit's verdict stands
+        if blocked.may_succeed
         for table in outcome.node.inputs
         for name in outcome.node.input_partitions(context, table, blocked.partition)
         for part in workspace.lake.catalog[table].parts.get(name, ())

@@ -24,9 +24,8 @@ def _hours_of(context: Context, day: Batch) -> list[Batch]:
         for name in day.partitions
         for hour in hours_in(name)
     )
-    own = (_RANGE,) if _RANGE in day.relations else ()
     return [
-        replace(hour, relations={**day.relations, **{name: hour.relations[name] for name in own}})
+        replace(hour, relations={**day.relations, _RANGE: hour.relations[_RANGE]})
         for hour in hours
         if any(files for table, files in hour.inputs.items() if contract(table).partition == "hour")
     ]

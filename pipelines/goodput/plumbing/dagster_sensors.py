@@ -62,7 +62,7 @@ def stale_partitions(context: Context, nodes: Sequence[Node]) -> dict[str, dict[
 
 def _retried(context: Context) -> int | None:
     """The hour of now where something broke: it is tried again every hour, as by `goodput run`; None: nothing did."""
-    broke = any(item.blocked_by is None and not item.inputs for item in Blocked(context.lake).all())
+    broke = any(item.may_succeed for item in Blocked(context.lake).all())
     return context.now_ns // HOUR_NS if broke else None
 
 

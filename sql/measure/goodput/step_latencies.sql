@@ -6,10 +6,10 @@
 WITH timed AS (
     SELECT
         ended_s // step_s * step_s AS step_start_s, cut, slice_value, workload, model, pool, route,
-        round(ttft_s / latency_unit_s('ttft'))::BIGINT AS ttft,
-        round(tpot_s / latency_unit_s('tpot'))::BIGINT AS tpot,
-        round(e2e_s / latency_unit_s('e2e'))::BIGINT AS e2e,
-        round(queue_s / latency_unit_s('queue'))::BIGINT AS queue
+        latency_units(ttft_s, 'ttft') AS ttft,
+        latency_units(tpot_s, 'tpot') AS tpot,
+        latency_units(e2e_s, 'e2e') AS e2e,
+        latency_units(queue_s, 'queue') AS queue
     FROM cut_requests
     CROSS JOIN measured_range
     CROSS JOIN window_options

@@ -1,10 +1,7 @@
 -- description: Counts and tokens of attempts that ended in each step, by where they were served and how much of their prompt was found in a cache
 -- grain: step_start_s, replica, pool, model, quarter
--- reads: context_options, ended_attempts, grains
+-- reads: context_options, ended_attempts, longest_step
 -- Counts of one step, from whichever attempts, add up.
-WITH steps AS (
-    SELECT list_reduce(list(window_s), lambda a, b: gcd(a, b)) AS step_s FROM grains
-)
 SELECT
     ended_s // step_s * step_s AS step_start_s, replica, pool, model, quarter,
     count(*) AS attempts,
@@ -22,5 +19,5 @@ SELECT
     count(tpot_s) AS n_tpot
 FROM ended_attempts
 CROSS JOIN context_options
-CROSS JOIN steps
+CROSS JOIN longest_step
 GROUP BY ALL

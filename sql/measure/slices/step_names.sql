@@ -1,12 +1,9 @@
 -- description: How many requests ended in each step by model, pool and route, in the longest step that divides all windows
 -- grain: step_start_s, model, pool, route
--- reads: grains, measured_range, requests
-WITH steps AS (
-    SELECT list_reduce(list(window_s), lambda a, b: gcd(a, b)) AS step_s FROM grains
-)
+-- reads: longest_step, measured_range, requests
 SELECT epoch_us(ended_at) // 1000000 // step_s * step_s AS step_start_s, model, pool, route, count(*) AS requests
 FROM requests
-CROSS JOIN steps
+CROSS JOIN longest_step
 CROSS JOIN measured_range
 WHERE verdict <> 'in_flight' AND epoch_us(ended_at) // 1000000 >= from_s AND epoch_us(ended_at) // 1000000 < until_s
 GROUP BY ALL
