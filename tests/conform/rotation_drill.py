@@ -144,6 +144,7 @@ def rows_after(trial: Trial, folder: Path) -> Ended:
     writer = spawn.Process(target=_write, args=(trial, landing, queue))
     writer.start()
     runs = 0
+    Workspace(config).lake.open()
     while writer.is_alive():
         ingest(Workspace(config))
         runs += 1

@@ -134,6 +134,7 @@ def test_workers_of_other_machines_have_copies_of_their_own(
     monkeypatch.setattr(reading, "_WORTH_IT_BYTES", 1)
     workspace = Workspace(zone.config())
     workspace.runner = Elsewhere()
+    workspace.lake.open()
     assert ingest(workspace).read == len(files)
     assert len(counts) > 1
     assert sum(left for _, left in counts) == (0 if can_fetch else len(files))
