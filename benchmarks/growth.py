@@ -23,7 +23,7 @@ from goodput.plumbing.node import Context
 from goodput.plumbing.runner import InProcess
 from goodput.plumbing.sharded import in_shards
 from goodput.plumbing.sql_files import connect, limit
-from goodput.plumbing.work import Made
+from goodput.plumbing.work import ComputedBatch
 from goodput.settings.cluster import Cluster
 from goodput.settings.model import Settings, Workload
 
@@ -90,5 +90,5 @@ def join(folder: Path) -> int:
     for table, parts in REPLICA_NAMES.compute(assemble(context, REPLICA_NAMES, partitions)).items():
         context.lake.catalog[table].replace({HOUR: (parts[HOUR],)})
     ((_, done),) = in_shards([assemble(context, JOIN, partitions)], InProcess())
-    assert isinstance(done, Made), done.reason
+    assert isinstance(done, ComputedBatch), done.reason
     return done.parts["requests"][HOUR].rows

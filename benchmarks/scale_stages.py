@@ -26,7 +26,7 @@ from goodput.plumbing.assembly import assemble
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.hours import HOUR_NS, day_of, hour_label
 from goodput.plumbing.node import Batch, Context
-from goodput.plumbing.work import Made, work
+from goodput.plumbing.work import ComputedBatch, work
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run as run_all
 from goodput.runners.worker import bound
@@ -233,7 +233,7 @@ def _computed(stage: Stage, partition: str, made_from: str) -> dict[str, float]:
         batch, begun_s = assemble(context, node, {partition: made_from}), time.process_time()
         made = work(batch)
         core_s += time.process_time() - begun_s
-        assert isinstance(made, Made), made
+        assert isinstance(made, ComputedBatch), made
         begun_s = time.process_time()
         for table, by_partition in made.parts.items():
             workspace.lake.catalog[table].replace({name: (part,) for name, part in by_partition.items()})

@@ -10,7 +10,7 @@ from typing import Any
 from mcp import Client
 from mcp_types import CallToolResult
 
-from goodput.mcp_server.asking import Asker, Limits
+from goodput.mcp_server.asking import AnswerLimits, Asker
 from goodput.mcp_server.server import made
 from published import run_at
 
@@ -51,7 +51,7 @@ ATTEMPTS = (
         for n in range(3)
     ),
 )
-LIMITS = Limits(rows=200, seconds=20.0, bytes=50_000)
+LIMITS = AnswerLimits(rows=200, seconds=20.0, bytes=50_000)
 Ask = Callable[..., CallToolResult]
 
 
@@ -72,7 +72,7 @@ def publish(folder: Path) -> Path:
     return config
 
 
-def asker(config: Path, limits: Limits = LIMITS) -> Ask:
+def asker(config: Path, limits: AnswerLimits = LIMITS) -> Ask:
     """Calls a tool of a server over a lake as a client does, in this process."""
     server = made(Asker(config, None, limits))
 

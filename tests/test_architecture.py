@@ -4,6 +4,7 @@ import ast
 import os
 import subprocess
 import sys
+from collections import Counter
 from functools import cache
 from pathlib import Path
 
@@ -34,6 +35,16 @@ def named(path: Path) -> str:
 
 def stage_of(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0]
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    classes = [
+        node.name
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert {name for name, times in Counter(classes).items() if times > 1} == set()
 
 
 @pytest.mark.parametrize("path", [p for p in MODULES if stage_of(p) in STAGES], ids=named)

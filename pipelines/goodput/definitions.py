@@ -99,14 +99,14 @@ def _deliver(workspace: Workspace, _asked: Collection[str] | None, _force: bool)
 
 
 def _traced(work: Work) -> Work:
-    """The same, told of: all steps of a Dagster run are one trace, whose id is the run's."""
+    """The same, traced: all steps of a Dagster run are one trace, whose id is the run's."""
 
-    def told(workspace: Workspace, asked: Collection[str] | None, force: bool) -> Outcome | None:
+    def traced_step(workspace: Workspace, asked: Collection[str] | None, force: bool) -> Outcome | None:
         run_id = dg.AssetExecutionContext.get().run.run_id
         with traced(workspace, "goodput step", UUID(run_id).int):
             return work(workspace, asked, force)
 
-    return told
+    return traced_step
 
 
 INGEST_STEP = step_assets(INGEST, _traced(_ingest), ASSETS)

@@ -37,7 +37,7 @@ _PLACES = (source_ledger.TABLE, source_places.TABLE, "landed_files")
 
 
 @dataclass(frozen=True)
-class Found:
+class FoundIdentities:
     """Where identities are: rows of each table, and the files that these rows were read from."""
 
     rows: Mapping[str, int]
@@ -45,7 +45,7 @@ class Found:
     files: list[Path | str]
 
 
-def find(workspace: Workspace, identities: Collection[str]) -> Found:
+def find(workspace: Workspace, identities: Collection[str]) -> FoundIdentities:
     """Where the lake has rows of some identities, once what a run left unfinished is taken back.
 
     The caller holds its lock. Raises IdentityInSettings, LakeUnreadable, SecretUnusable.
@@ -65,7 +65,7 @@ def find(workspace: Workspace, identities: Collection[str]) -> Found:
             if held:
                 rows[table] = rows.get(table, 0) + held
                 parts.setdefault(table, []).append(part)
-    return Found(rows, parts, _files(workspace, parts, called))
+    return FoundIdentities(rows, parts, _files(workspace, parts, called))
 
 
 def otherwise_written(workspace: Workspace, identities: Collection[str]) -> list[str]:
@@ -77,7 +77,7 @@ def otherwise_written(workspace: Workspace, identities: Collection[str]) -> list
     return [form for form in sorted(forms - {*identities}) if find(workspace, [form]).rows]
 
 
-def erase(workspace: Workspace, identities: Collection[str], found: Found) -> None:
+def erase(workspace: Workspace, identities: Collection[str], found: FoundIdentities) -> None:
     """Give them names that say nothing, publish, and delete all that had the old ones.
 
     The caller holds the lake's lock. Where the process dies in between, the same call goes on with the same names.

@@ -779,11 +779,11 @@ class TookTooMuch(GoodputError):
 
 
 class QuestionRefused(GoodputError):
-    """What the process that was to answer a question said against it."""
+    """Why the process that was to answer a question did not."""
 
 
 class NotDrawn(GoodputError):
-    """A picture of an alarm was not made; `why` is what draws said, or how it ended."""
+    """A picture of an alarm was not made; `why` is its own error, or how it ended."""
 
     def __init__(self, why: str) -> None:
         super().__init__(

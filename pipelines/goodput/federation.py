@@ -114,7 +114,10 @@ def _put_together(connection: duckdb.DuckDBPyConnection, name: str, lakes: Seque
             rows.append(f'SELECT {quoted(lake)} AS lake, {", ".join(chosen)} FROM {_attached(lake)}.main."{name}"')  # noqa: S608
     connection.execute(f'CREATE TABLE "{name}" AS {" UNION ALL ".join(rows)}')
     _comment(
-        connection, name, _description(name), {"lake": "The lake", **{c: said for c, (_, said) in columns.items()}}
+        connection,
+        name,
+        _description(name),
+        {"lake": "The lake", **{c: description for c, (_, description) in columns.items()}},
     )
     return _count(connection, name)
 
@@ -127,7 +130,7 @@ _THERE = (
 def _columns_of(name: str) -> dict[str, tuple[str, str]]:
     """Of each column what stands for a value that is not there, and its meaning."""
     if name in BESIDE_CONTRACTS:
-        return {column: ("NULL", said) for column, said in BESIDE_CONTRACTS[name][1].items()}
+        return {column: ("NULL", description) for column, description in BESIDE_CONTRACTS[name][1].items()}
     return {column.name: (f"NULL::{column.duckdb_type}", column.description) for column in contract(name).columns}
 
 
@@ -135,8 +138,8 @@ def _description(name: str) -> str:
     return BESIDE_CONTRACTS[name][0] if name in BESIDE_CONTRACTS else contract(name).description
 
 
-def _comment(connection: duckdb.DuckDBPyConnection, name: str, said: str, columns: Mapping[str, str]) -> None:
-    connection.execute(f'COMMENT ON TABLE "{name}" IS {quoted(said)}')
+def _comment(connection: duckdb.DuckDBPyConnection, name: str, description: str, columns: Mapping[str, str]) -> None:
+    connection.execute(f'COMMENT ON TABLE "{name}" IS {quoted(description)}')
     for column, meaning in columns.items():
         connection.execute(f'COMMENT ON COLUMN "{name}"."{column}" IS {quoted(meaning)}')
 

@@ -1,4 +1,4 @@
-"""Has the identities that a lake holds called as `[privacy]` says now, where it said otherwise before.
+"""Renames the identities that a lake holds to what `[privacy]` asks now, where it asked otherwise before.
 
 Landing files are read anew by another choice, but what they gave does not all come from files that still lie there, and
 what vanishes from published windows is kept in `restatements`. So all rows are renamed first, as `erase` does it.

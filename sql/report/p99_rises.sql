@@ -83,7 +83,7 @@ others AS (
         )
     QUALIFY row_number() OVER (PARTITION BY o.period, o.choice, o.at, o.workload, o.model, o.pool, o.route ORDER BY o.p99 / o.usual DESC) = 1
 ),
-told AS (
+named_rises AS (
     SELECT
         period, choice,
         string_agg(format('{}{} at {}: {:.3g} s beside {:.3g} s', latency, coalesce(' of ' || nullif(place, ''), ''), strftime(others.at AT TIME ZONE 'UTC', '%d %b %H:%M'), p99, usual), '; ' ORDER BY nth) FILTER (WHERE nth <= 3)
@@ -106,5 +106,5 @@ SELECT
     any_value(t.other_rises) AS other_rises
 FROM begun AS b
 JOIN just_before AS o USING (period, choice)
-LEFT JOIN told AS t USING (period, choice)
+LEFT JOIN named_rises AS t USING (period, choice)
 GROUP BY ALL

@@ -3,7 +3,7 @@
 -- reads: cost_ledger, replica_windows, shown_periods
 -- unit: others_s: the median of the other replicas' own medians, each of at least 20 answers; times: p50_tpot_s by it; is_slow: at least 1.25 times
 -- unit: slow_usd, others_slow_usd: where it is slow, US dollars of answers there that came too late, and those of as many attempts at the others of its pool; slow_answers, others_slow_answers: how many there, and at all the others, of which it had attempts_ratio times the attempts
-WITH told AS (
+WITH ranked AS (
     SELECT
         p.period, r.pool, r.model, r.replica, r.window_start AS began, r.window_s, r.p50_tpot_s, r.n_tpot, r.attempts,
         row_number() OVER (PARTITION BY p.period, r.pool, r.model, r.window_start ORDER BY r.p50_tpot_s, r.replica) AS nth,
@@ -16,7 +16,7 @@ WITH told AS (
 -- the two in the middle of the others, which are one where the others are odd in number
 middles AS (
     SELECT *, unnest([n // 2 + (n // 2 >= nth)::INTEGER, (n + 1) // 2 + ((n + 1) // 2 >= nth)::INTEGER]) AS other_nth
-    FROM told
+    FROM ranked
     WHERE n > 1
 ),
 paced AS (
@@ -24,7 +24,7 @@ paced AS (
         m.period, m.pool, m.model, m.replica, m.began, m.window_s, m.p50_tpot_s, m.n_tpot, m.attempts,
         avg(o.p50_tpot_s) AS others_s, m.p50_tpot_s / nullif(avg(o.p50_tpot_s), 0) AS times, coalesce(times >= 1.25, false) AS is_slow
     FROM middles AS m
-    JOIN told AS o
+    JOIN ranked AS o
         ON o.period = m.period AND o.pool = m.pool AND o.model IS NOT DISTINCT FROM m.model AND o.began = m.began AND o.nth = m.other_nth
     GROUP BY m.period, m.pool, m.model, m.replica, m.began, m.window_s, m.p50_tpot_s, m.n_tpot, m.attempts
 ),

@@ -25,7 +25,7 @@ left_out AS (
     )
     GROUP BY rule
 ),
-told AS (
+facts AS (
     SELECT 1 AS place, 'rows' AS fact, 'Rows read' AS name,
         format('{:,} read, {:,} kept, {:,} duplicates, {:,} quarantined, {:,} ignored',
             coalesce(sum(rows_read), 0)::BIGINT, coalesce(sum(rows_kept), 0)::BIGINT, coalesce(sum(rows_duplicate), 0)::BIGINT,
@@ -105,4 +105,4 @@ told AS (
     JOIN longest AS l ON d.occurred_at >= l.from_at AND d.occurred_at < l.until_at
     HAVING count(*) > 0
 )
-SELECT place, name, says, is_doubtful, limits FROM told ORDER BY ALL
+SELECT place, name, says, is_doubtful, limits FROM facts ORDER BY ALL

@@ -16,7 +16,7 @@ WITH counted AS (
 unpivoted AS (
     FROM counted UNPIVOT (requests FOR verdict IN (accepted, unlabelled, rejected, slow, over_budget, failed, ungated, unevaluable))
 ),
-told AS (
+expected AS (
     SELECT
         u.period, u.choice, u.verdict, u.offered, u.requests, u.unjudged,
         count(u.expected_accepted) OVER one = count(*) OVER one AS is_estimated,
@@ -34,7 +34,7 @@ SELECT period, choice, verdict, sum(requests)::BIGINT AS requests,
     sum(requests)::DOUBLE / nullif(sum(offered), 0) AS share,
     -- where the labels of some window say nothing, those that were judged
     CASE WHEN bool_or(is_estimated) THEN sum(expected) ELSE sum(requests) END AS expected
-FROM told
+FROM expected
 GROUP BY period, choice, verdict
 HAVING sum(offered) > 0
 ORDER BY period, choice, list_position(['accepted', 'unlabelled', 'rejected', 'slow', 'over_budget', 'failed', 'ungated', 'unevaluable'], verdict)

@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from goodput.ask.label_plan import Asked, Plan, plan
+from goodput.ask.label_plan import Plan, PlanTarget, plan
 from goodput.contracts import arrow_schema
 from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.sql_files import MACROS, sql_file
@@ -156,9 +156,9 @@ def gated(workload: str, **given: str) -> Row:
     return {"workload": workload, "gate": "quality", **policy, **given}
 
 
-def asked(width: float, *, seed: int = 0, hours: int = 24, workload: str | None = None) -> Asked:
+def asked(width: float, *, seed: int = 0, hours: int = 24, workload: str | None = None) -> PlanTarget:
     """A plan for the first hours of the day."""
-    return Asked(width, DAY, DAY + timedelta(hours=hours), seed, workload)
+    return PlanTarget(width, DAY, DAY + timedelta(hours=hours), seed, workload)
 
 
 @dataclass(frozen=True)

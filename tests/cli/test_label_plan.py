@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from cli.judged_plans import DAY, Group, Made, asked, database, fleet, gated, planned
-from goodput.ask.label_plan import Asked, default_period, plan
+from goodput.ask.label_plan import PlanTarget, default_period, plan
 from goodput.contracts import arrow_schema
 from goodput.plumbing.sql_files import connect, sql_file
 from river import Row, judged
@@ -275,4 +275,4 @@ def test_a_plan_is_for_the_day_of_the_last_request() -> None:
 
 @pytest.mark.parametrize(("hours", "part_h"), [(1, 1), (24, 1), (25, 2), (7 * 24, 7)])
 def test_parts_are_hours_and_at_most_24(hours: int, part_h: int) -> None:
-    assert Asked(0.1, DAY, DAY + timedelta(hours=hours), 0, None).part_s == part_h * 3600
+    assert PlanTarget(0.1, DAY, DAY + timedelta(hours=hours), 0, None).part_s == part_h * 3600

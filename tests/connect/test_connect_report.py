@@ -12,7 +12,7 @@ from connect.bytes import ACME, EMITTERS, call, scoped, write
 from goodput.collect.otlp import gather
 from goodput.conform.ingest import ingest
 from goodput.connect.look import Bounds, look
-from goodput.connect.report import Report, report
+from goodput.connect.report import ConnectReport, report
 from goodput.plumbing.source_ledger import read
 from goodput.plumbing.workspace import Workspace
 
@@ -25,7 +25,7 @@ FOUR = [  # half with a session, a quarter failed, three of four with an id
 ]
 
 
-def looked_at(target: Path, **given: Any) -> Report:
+def looked_at(target: Path, **given: Any) -> ConnectReport:
     return report(settings(**given), target)
 
 

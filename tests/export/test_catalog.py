@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from goodput.export.catalog import SOURCES, Metric, all_metrics
+from goodput.export.catalog import SOURCES, ExportedMetric, all_metrics
 from goodput.export.prometheus_names import metric_name
 from goodput.telemetry.quantities import QUANTITIES
 
@@ -28,7 +28,7 @@ DOCS = Path(__file__).parents[2] / "docs/export.md"
     ],
 )
 def test_names_are_translated_as_receivers_do_it(name: str, unit: str, translated: str) -> None:
-    assert metric_name(Metric(name, unit, "", "")) == translated
+    assert metric_name(ExportedMetric(name, unit, "", "")) == translated
 
 
 def test_names_follow_the_conventions_and_are_of_one_thing_each() -> None:

@@ -27,7 +27,7 @@ from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.runner import Died, InProcess
 from goodput.plumbing.sharded import in_shards, is_cut
 from goodput.plumbing.sql_files import compute, connect
-from goodput.plumbing.work import Broken, Done, Made
+from goodput.plumbing.work import Broken, ComputedBatch, Done
 from goodput.settings.cluster import Cluster
 from goodput.settings.model import Settings
 from join.messy_hours import messy_hours
@@ -91,7 +91,7 @@ def became(batch: Batch, runner: InProcess | None = None) -> Done:
 
 def cut(batch: Batch, runner: InProcess | None = None) -> Tables:
     done = became(batch, runner)
-    assert isinstance(done, Made), done
+    assert isinstance(done, ComputedBatch), done
     assert not (batch.lake.root / SHARDS).exists()
     return read(batch, done.parts)
 
@@ -635,7 +635,7 @@ def test_a_batch_that_breaks_breaks_no_other(tmp_path: Path) -> None:
     assert [batches.index(batch) for batch, _ in found] == [0, 1, 2]
     assert isinstance(found[0][1], Broken)
     for batch, done in found[1:]:
-        assert isinstance(done, Made)
+        assert isinstance(done, ComputedBatch)
         assert_same(read(batch, done.parts), whole(batch))
 
 

@@ -23,7 +23,7 @@ from goodput.plumbing.node import Batch, Context, Node, Parts
 from goodput.plumbing.plan import due
 from goodput.plumbing.runner import InProcess
 from goodput.plumbing.sharded import in_shards, is_cut
-from goodput.plumbing.work import Made, work
+from goodput.plumbing.work import ComputedBatch, work
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 from goodput.settings.model import Settings, Slices
@@ -66,7 +66,7 @@ def made_of(batch: Batch) -> Frames:
         ((_, done),) = in_shards([batch], InProcess())
     else:
         done = work(batch)
-    assert isinstance(done, Made), done
+    assert isinstance(done, ComputedBatch), done
     return frames(done.parts)
 
 

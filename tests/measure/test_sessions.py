@@ -239,6 +239,6 @@ def test_sessions_are_looked_for_where_a_record_or_a_span_above_it_names_one(
     of_records: list[str | None], above: list[str | None], named: int
 ) -> None:
     with connect() as connection:
-        for name, sessions in (("serving_records", of_records), ("told_above", above)):
+        for name, sessions in (("serving_records", of_records), ("reported_above", above)):
             connection.register(name, pa.table({"session_id": pa.array(sessions, pa.string())}))
         assert compute(connection, "any_session") == named

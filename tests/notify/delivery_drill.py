@@ -21,7 +21,7 @@ from rich.table import Table
 
 from goodput.notify.drain import Drainer
 from goodput.notify.outbox import Draft
-from goodput.notify.senders import Sender, Sent
+from goodput.notify.senders import Sender, SendResult
 from goodput.plumbing.lake import Lake
 from goodput.settings.channels import Channel
 from notify.alarms import Clock, held
@@ -102,7 +102,7 @@ class Mortal(Sender):
 
     dies: Callable[[], bool] = lambda: False
 
-    def send(self, delivery_id: str, body: bytes, now_ns: int) -> Sent:
+    def send(self, delivery_id: str, body: bytes, now_ns: int) -> SendResult:
         if self.dies():
             raise Died
         sent = super().send(delivery_id, body, now_ns)

@@ -22,7 +22,7 @@ import vl_convert
 from PIL import Image
 
 from goodput.errors import NotDrawn
-from goodput.notify.chart import Chart, Mark, chart_of
+from goodput.notify.chart import AlarmChart, Mark, chart_of
 from goodput.notify.plot import draw, draw_one
 from goodput.report.draw_pictures import in_light, picture
 from notify.alarms import NOON, event, windows
@@ -32,7 +32,7 @@ LEFT, RIGHT = 74 * 1.2, (1000 - 12) * 1.2  # of the axes, in pixels: 12 around, 
 
 
 @pytest.fixture(scope="module")
-def chart() -> Chart:
+def chart() -> AlarmChart:
     """A week of 0.6 s that doubles at noon of the last day, with a gap of a day in its middle."""
     facts = {"onset_at": "2026-11-21T02:00:00Z"}
     operation = {"kind": "salt_rotation", "occurred_at": "2026-11-21T01:00:00Z", "pool": None}
@@ -50,14 +50,14 @@ def pixels(png: bytes, colour: tuple[int, int, int]) -> np.ndarray:
     return (np.flatnonzero((abs(seen - colour) <= near).all(axis=2).sum(axis=0) >= least) - LEFT) / (RIGHT - LEFT)
 
 
-def test_a_chart_takes_its_words_and_times_from_the_alarm(chart: Chart) -> None:
+def test_a_chart_takes_its_words_and_times_from_the_alarm(chart: AlarmChart) -> None:
     assert chart.title == "p99 of ttft of chat is 49 % above its usual 0.6 s"
     assert (chart.quantity, chart.window_s, len(chart.starts)) == ("p99 TTFT (s)", 3600, 168)
     assert (chart.fired_at, chart.over_at, chart.onset_at) == (NOON, None, NOON - timedelta(hours=10))
     assert chart.operation == Mark(NOON - timedelta(hours=11), "salt rotation")
 
 
-def test_the_gap_is_a_gap_and_the_onset_the_operation_and_the_firing_are_where_they_were(chart: Chart) -> None:
+def test_the_gap_is_a_gap_and_the_onset_the_operation_and_the_firing_are_where_they_were(chart: AlarmChart) -> None:
     drawn = picture(chart)
     assert Image.open(BytesIO(drawn)).size[0] == pytest.approx(1200, abs=10)
     # the series takes 50 of 51 parts of the axes, from the beginning of its first window
@@ -72,7 +72,7 @@ def test_the_gap_is_a_gap_and_the_onset_the_operation_and_the_firing_are_where_t
     assert not len(pixels(over, VIOLET))
 
 
-def texts(chart: Chart) -> list[tuple[str, float, float, str]]:
+def texts(chart: AlarmChart) -> list[tuple[str, float, float, str]]:
     """Every text of a picture, as the drawing library places it: words, x, y, how it is aligned."""
     found: list[tuple[str, float, float, str]] = []
 
@@ -90,7 +90,7 @@ def texts(chart: Chart) -> list[tuple[str, float, float, str]]:
     return found
 
 
-def test_the_names_of_marks_that_lie_close_together_do_not_cover_each_other(chart: Chart) -> None:
+def test_the_names_of_marks_that_lie_close_together_do_not_cover_each_other(chart: AlarmChart) -> None:
     at = [NOON + timedelta(hours=hour) for hour in (-2, -1, 2, 4)]
     close = replace(chart, operation=Mark(at[0], "salt rotation"), onset_at=at[1], fired_at=at[2], over_at=at[3])
     names = ("salt rotation", "onset", "page", "over")
@@ -105,7 +105,7 @@ def test_the_names_of_marks_that_lie_close_together_do_not_cover_each_other(char
         assert abs(y - other_y) >= 11 or (abs(x - other_x) > 150 and side == other_side)
 
 
-def test_without_a_baseline_there_is_the_bound_alone(chart: Chart) -> None:
+def test_without_a_baseline_there_is_the_bound_alone(chart: AlarmChart) -> None:
     nothing = [None] * len(chart.starts)
     bounded = replace(chart, usual=nothing, score=nothing)
     assert len(pixels(picture(bounded), RED))
@@ -116,14 +116,16 @@ def test_without_a_baseline_there_is_the_bound_alone(chart: Chart) -> None:
     assert picture(replace(bounded, bound=nothing)) != picture(bounded)
 
 
-def test_the_same_alarm_is_the_same_picture_wherever_it_is_drawn(chart: Chart, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_same_alarm_is_the_same_picture_wherever_it_is_drawn(
+    chart: AlarmChart, monkeypatch: pytest.MonkeyPatch
+) -> None:
     drawn = draw_one(chart)
     monkeypatch.setenv("TZ", "Asia/Kolkata")
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     assert draw_one(chart) == drawn
 
 
-def test_what_telemetry_says_does_not_break_a_picture(chart: Chart) -> None:
+def test_what_telemetry_says_does_not_break_a_picture(chart: AlarmChart) -> None:
     hostile = replace(
         chart, title="$\\frac{ \x1b[2J 日本 </svg>" + "x" * 5000, quantity="$_{\n", operation=Mark(NOON, "$^")
     )
@@ -137,7 +139,7 @@ def test_what_telemetry_says_does_not_break_a_picture(chart: Chart) -> None:
         assert draw_one(replace(chart, starts=[NOON], **few)).startswith(b"\x89PNG")
 
 
-def test_several_pictures_are_drawn_by_one_process_and_one_that_cannot_be_costs_no_other(chart: Chart) -> None:
+def test_several_pictures_are_drawn_by_one_process_and_one_that_cannot_be_costs_no_other(chart: AlarmChart) -> None:
     broken = replace(chart, starts=[])  # a series of no window has no axis
     (first, none, last), said = draw([chart, broken, replace(chart, title="another")], 60)
     assert first == picture(chart)
@@ -156,7 +158,7 @@ def instead(monkeypatch: pytest.MonkeyPatch, folder: Path, script: str) -> None:
 
 
 def test_nobody_waits_for_what_hangs_or_fails_with_what_crashes(
-    chart: Chart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    chart: AlarmChart, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     instead(monkeypatch, tmp_path, "exec sleep 60")
     began = time.monotonic()
@@ -172,7 +174,7 @@ def test_nobody_waits_for_what_hangs_or_fails_with_what_crashes(
         draw_one(chart)
 
 
-def test_what_draws_ends_by_itself_where_nobody_waits_any_more(chart: Chart, tmp_path: Path) -> None:
+def test_what_draws_ends_by_itself_where_nobody_waits_any_more(chart: AlarmChart, tmp_path: Path) -> None:
     """A run that is killed leaves nothing behind that goes on drawing."""
     asked = {"folder": str(tmp_path), "within_s": 1, "charts": []}
     code = "import time, goodput.report.draw_pictures as d; d.picture = lambda chart: time.sleep(600); d.main()"

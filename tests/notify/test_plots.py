@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from goodput.notify.chart import Chart
+from goodput.notify.chart import AlarmChart
 from goodput.notify.deliver import deliver
 from goodput.notify.enqueue import due, scene_of
 from goodput.notify.outbox import Outbox, outbox_file
@@ -95,9 +95,9 @@ def test_slack_takes_at_most_50_blocks(lake: Lake, tmp_path: Path) -> None:
 def test_a_picture_shows_what_was_known_when_it_happened_and_is_drawn_once(
     lake: Lake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    charts: list[Chart] = []
+    charts: list[AlarmChart] = []
 
-    def drawn(asked: list[Chart], within_s: float) -> tuple[list[bytes | None], str]:
+    def drawn(asked: list[AlarmChart], within_s: float) -> tuple[list[bytes | None], str]:
         if within_s < 1:
             return [None for _ in asked], "no time"
         charts.extend(asked)

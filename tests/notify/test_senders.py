@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from goodput.notify.senders import Sender, Sent
+from goodput.notify.senders import Sender, SendResult
 from goodput.settings.channels import Channel
 from notify.receiver import HUGE_TAKEN, Play, Script, drip, hang, huge, receiving, reset, self_signed
 
@@ -27,7 +27,7 @@ def channel(port: int, **options: Any) -> Channel:
     return Channel.model_validate(given)
 
 
-def sent(*plays: int | tuple[int, dict[str, str]] | Play, **options: Any) -> tuple[Sent, Script]:
+def sent(*plays: int | tuple[int, dict[str, str]] | Play, **options: Any) -> tuple[SendResult, Script]:
     script = Script(list(plays))
     with receiving(script) as port:
         return Sender(channel(port, **options), Path()).send("msg-1", BODY, time.time_ns()), script
@@ -36,7 +36,7 @@ def sent(*plays: int | tuple[int, dict[str, str]] | Play, **options: Any) -> tup
 @pytest.mark.parametrize("status", [200, 202, 204])
 def test_what_is_taken_is_delivered(status: int) -> None:
     outcome, script = sent(status)
-    assert outcome == Sent(True, status)
+    assert outcome == SendResult(True, status)
     assert (script.got[0].path, script.got[0].body) == ("/hooks/alarms", BODY)
 
 
@@ -75,7 +75,7 @@ def test_a_receiver_that_does_not_answer_is_left_in_time(play: Play, expected: s
 def test_of_an_endless_answer_little_is_read() -> None:
     HUGE_TAKEN.clear()
     outcome, _ = sent(huge)
-    assert outcome == Sent(True, 200)
+    assert outcome == SendResult(True, 200)
     deadline = time.monotonic() + 2
     while not HUGE_TAKEN and time.monotonic() < deadline:
         time.sleep(0.01)

@@ -20,7 +20,7 @@ from goodput.plumbing.batches import batches
 from goodput.plumbing.hours import day_of, hour_label
 from goodput.plumbing.plan import _computed
 from goodput.plumbing.runner import InProcess
-from goodput.plumbing.work import Broken, Made
+from goodput.plumbing.work import Broken, ComputedBatch
 from goodput.settings.model import Settings
 from published import run_at
 
@@ -131,9 +131,9 @@ def test_a_batch_that_breaks_is_halved_until_those_that_break_it_are_alone(monke
     """Of 64 hours the 5th and the last cannot be computed: each is found in six steps, and the rest is computed."""
     worked: list[list[str]] = []
 
-    def works(batch: Any) -> Made | Broken:
+    def works(batch: Any) -> ComputedBatch | Broken:
         worked.append(sorted(batch.partitions))
-        return Broken("no", "no", 0) if {"04", "63"} & batch.partitions.keys() else Made({}, {}, 0)
+        return Broken("no", "no", 0) if {"04", "63"} & batch.partitions.keys() else ComputedBatch({}, {}, 0)
 
     monkeypatch.setattr(plan, "work", works)
     monkeypatch.setattr(

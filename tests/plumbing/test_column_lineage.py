@@ -6,17 +6,17 @@ from goodput.contracts import contract
 from goodput.nodes import NODES
 from goodput.plumbing.column_lineage import column_lineage
 from goodput.plumbing.graph import _tree
-from goodput.plumbing.lineage_columns import UNKNOWN, Made
+from goodput.plumbing.lineage_columns import UNKNOWN, ColumnOrigins
 from goodput.plumbing.lineage_scopes import outputs
 
 KNOWN = {"t": "a b c", "u": "a d"}
 BY_TABLE = {table: node for node in NODES for table in node.tables}
 
 
-def columns_of(relation: str) -> Made:
+def columns_of(relation: str) -> ColumnOrigins:
     if relation not in KNOWN:
-        return Made(rest=UNKNOWN)
-    return Made({name: frozenset({(relation, name)}) for name in KNOWN[relation].split()})
+        return ColumnOrigins(rest=UNKNOWN)
+    return ColumnOrigins({name: frozenset({(relation, name)}) for name in KNOWN[relation].split()})
 
 
 def made(sql: str) -> dict[str, str | None]:

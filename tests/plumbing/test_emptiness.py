@@ -7,7 +7,7 @@ import duckdb
 import pytest
 
 from goodput.plumbing import compute, graph, shapes
-from goodput.plumbing.emptiness import Reading, all_of, any_of
+from goodput.plumbing.emptiness import QueryReader, all_of, any_of
 from goodput.plumbing.graph import relation
 from goodput.plumbing.sql_files import sql_file
 from goodput.plumbing.workspace import Workspace
@@ -26,7 +26,7 @@ def sets(*found: str) -> frozenset[frozenset[str]]:
 
 
 def emptied(sql: str) -> frozenset[frozenset[str]]:
-    return Reading(graph._is_scalar).emptied(graph._tree("asked", sql)[1][0]["node"])
+    return QueryReader(graph._is_scalar).emptied(graph._tree("asked", sql)[1][0]["node"])
 
 
 QUERIES = [

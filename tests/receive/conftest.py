@@ -11,7 +11,7 @@ from types import MappingProxyType
 import pytest
 
 from goodput.receive.own_telemetry import reporting
-from goodput.receive.server import Address, Service, bound, folder_for
+from goodput.receive.server import ReceiverAddress, Service, bound, folder_for
 from goodput.settings.model import Settings
 from receive.sender import Sender, eventually
 
@@ -42,7 +42,7 @@ def receiving(
     **limits: object,
 ) -> Iterator[Receiver]:
     settings = Settings.model_validate({"landing": [str(landing)], "receive": limits, "telemetry": {**telemetry}})
-    with bound(Address("127.0.0.1", 0)) as listener, folder_for(settings) as folder:
+    with bound(ReceiverAddress("127.0.0.1", 0)) as listener, folder_for(settings) as folder:
         receiver = Receiver(listener.getsockname()[1], landing)
         service = Service(settings, folder, token, receiver.said.append)
 

@@ -5,25 +5,25 @@ from pathlib import Path
 import pytest
 
 from goodput.errors import AddressUnusable, LandingUnwritable, OpenToAnyone, ReceiverBusy
-from goodput.receive.server import Address, bound, folder_for
+from goodput.receive.server import ReceiverAddress, bound, folder_for
 from goodput.settings.model import Settings
 
 
 def test_an_address_in_use_is_said() -> None:
-    with bound(Address("127.0.0.1", 0)) as first:
+    with bound(ReceiverAddress("127.0.0.1", 0)) as first:
         port = first.getsockname()[1]
         with (
             pytest.raises(AddressUnusable, match=f"port {port}: Address already in use"),
-            bound(Address("127.0.0.1", port)),
+            bound(ReceiverAddress("127.0.0.1", port)),
         ):
             pass
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::"])
 def test_beyond_this_machine_a_token_is_asked_for_or_the_risk_taken(host: str) -> None:
-    with pytest.raises(OpenToAnyone, match="--token-file"), bound(Address(host, 0)):
+    with pytest.raises(OpenToAnyone, match="--token-file"), bound(ReceiverAddress(host, 0)):
         pass
-    for address in (Address(host, 0, token="s3cret"), Address(host, 0, insecure=True)):
+    for address in (ReceiverAddress(host, 0, token="s3cret"), ReceiverAddress(host, 0, insecure=True)):
         with bound(address) as listener:
             assert listener.getsockname()[0] == host
 

@@ -18,7 +18,7 @@ import pytest
 from browser import Reader, launched, needs_axe, needs_chromium, playwright
 from goodput.ask.database import published
 from goodput.report.catalog import all_charts
-from goodput.report.chart import Column
+from goodput.report.chart import ChartColumn
 from goodput.report.write import write_page
 
 pytestmark = needs_chromium
@@ -168,7 +168,7 @@ def test_the_numbers_of_each_choice_are_what_its_query_gives(reader: Reader, pag
     assert compared > 3000
 
 
-def _written(column: Column, row: dict[str, Any]) -> str:
+def _written(column: ChartColumn, row: dict[str, Any]) -> str:
     """A value as the page writes it, worked out here anew."""
     value = row[column.name]
     return "" if value is None else _FORMS[column.form](value)

@@ -10,14 +10,14 @@ import pytest
 
 from goodput.errors import UsageError
 from goodput.serve.answers import PAGE_ROWS, Requests, requests
-from goodput.serve.asked import VERDICTS, Asked, asked_for, request_link
 from goodput.serve.generations import Generations
+from goodput.serve.request_filter import VERDICTS, RequestFilter, asked_for, request_link
 from goodput.settings.gates import GATES
 
 NAMES = ("workload", "model", "pool", "route")
 
 
-def answer(lake: Path, asked: Asked) -> Requests:
+def answer(lake: Path, asked: RequestFilter) -> Requests:
     return Generations(lake).ask(lambda connection, _: requests(connection, asked))
 
 
@@ -29,12 +29,12 @@ def published_rows(lake: Path, sql: str) -> list[dict[str, Any]]:
         return [dict(zip(names, row, strict=True)) for row in found.fetchall()]
 
 
-def asked_of(window: dict[str, Any], **more: str) -> Asked:
+def asked_of(window: dict[str, Any], **more: str) -> RequestFilter:
     start = window["window_start"]
     chosen = {name: window[name] for name in NAMES if window[name] is not None}
     value = window.get("slice_value")
     cut = {window["slice"].removeprefix("workload_"): value} if value is not None else {}
-    return Asked(start, start + timedelta(seconds=window["window_s"]), chosen | cut | more)
+    return RequestFilter(start, start + timedelta(seconds=window["window_s"]), chosen | cut | more)
 
 
 def test_a_window_leads_to_as_many_requests_of_each_verdict_as_it_counts(lake: Path) -> None:
@@ -117,7 +117,7 @@ def test_pages_have_every_request_once_the_latest_first(lake: Path) -> None:
             break
         assert len(page.found) == PAGE_ROWS
         # the address of the next page, read back as a browser sends it
-        link = Asked(asked.from_at, asked.until_at, asked.chosen, page.next_page).link()
+        link = RequestFilter(asked.from_at, asked.until_at, asked.chosen, page.next_page).link()
         asked = asked_for(_parameters(link), _never)
     ((many,),) = [row.values() for row in published_rows(lake, "SELECT count(*) FROM requests WHERE workload = 'rag'")]
     assert many > PAGE_ROWS

@@ -29,7 +29,7 @@ PORT_OF_NOBODY = "http://127.0.0.1:9"
 
 @pytest.fixture(autouse=True)
 def _rested(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traced_module._Process, "resting_until", 0.0)
+    monkeypatch.setattr(traced_module._Pause, "resting_until", 0.0)
 
 
 @pytest.fixture

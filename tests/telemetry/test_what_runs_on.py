@@ -30,7 +30,7 @@ BATCHES = [spans(3).SerializeToString(), spans(2).SerializeToString()]
 
 @pytest.fixture(autouse=True)
 def _rested(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traced_module._Process, "resting_until", 0.0)
+    monkeypatch.setattr(traced_module._Pause, "resting_until", 0.0)
 
 
 def total(collector: Collector, name: str, **attributes: str) -> float:

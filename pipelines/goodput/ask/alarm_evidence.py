@@ -19,7 +19,7 @@ EVENT_COLUMNS = ("event", "at", "held back", "because", "what happened")
 
 
 @dataclass(frozen=True)
-class Evidence:
+class AlarmEvidence:
     """One alarm: `facts` with their values, `sql` to look at, `events` in their order from the newest."""
 
     alarm: Row
@@ -65,11 +65,11 @@ def explained(connection: duckdb.DuckDBPyConnection, key: str) -> tuple[Row, dic
     )
 
 
-def evidence(connection: duckdb.DuckDBPyConnection, key: str) -> Evidence:
+def evidence(connection: duckdb.DuckDBPyConnection, key: str) -> AlarmEvidence:
     """The same as it is shown. Raises UnknownAlarm."""
     alarm, found, events = explained(connection, key)
     sql = found.pop("sql", None)
-    return Evidence(alarm, [(name, _fact(value)) for name, value in sorted(found.items())], sql, events)
+    return AlarmEvidence(alarm, [(name, _fact(value)) for name, value in sorted(found.items())], sql, events)
 
 
 def drawn_series(connection: duckdb.DuckDBPyConnection, alarm: Row) -> list[Row]:

@@ -87,8 +87,8 @@ def let_in_by(error: duckdb.Error) -> str:
 
 def refused(error: duckdb.Error) -> QueryFailed:
     """What the database says against a question, in its first lines, and what old names in it are called now."""
-    said = str(error).splitlines()[:_MESSAGE_LINES]
-    return QueryFailed("\n".join([*said, *new_names("\n".join(said))]).rstrip())
+    lines = str(error).splitlines()[:_MESSAGE_LINES]
+    return QueryFailed("\n".join([*lines, *new_names("\n".join(lines))]).rstrip())
 
 
 def rows(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:

@@ -133,12 +133,12 @@ def _distinct(names: Sequence[str]) -> list[str]:
 
 
 def _csv_lines(found: Iterable[Sequence[object]]) -> bytes:
-    lines = _Lines()
+    lines = _RowWriter()
     csv.writer(lines).writerows(found)
     return "".join(lines.written).encode()
 
 
-class _Lines:
+class _RowWriter:
     """Takes rows of the csv module, which quotes what holds either end of line, and ends each by LF alone."""
 
     def __init__(self) -> None:

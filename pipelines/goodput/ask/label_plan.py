@@ -21,7 +21,7 @@ _KNOWN = ("plan_rules", "plan_requests", "plan_units", "plan_cells", "plan_draws
 
 
 @dataclass(frozen=True)
-class Asked:
+class PlanTarget:
     """What a plan is asked for: the width from end to end, the period in UTC, the seed, and a workload or all."""
 
     width: float
@@ -47,7 +47,7 @@ class Asked:
 class Plan:
     """Rows of `planned_strata` and `plan_provenance`, and how each workload's labels are drawn."""
 
-    asked: Asked
+    asked: PlanTarget
     strata: list[Row]
     provenance: list[Row]
     drawn: Mapping[str, Drawn]
@@ -60,7 +60,7 @@ def default_period(since: datetime | None, until: datetime | None, last_ended: d
     return since or until - _DAY, until
 
 
-def plan(connection: duckdb.DuckDBPyConnection, asked: Asked) -> Plan | None:
+def plan(connection: duckdb.DuckDBPyConnection, asked: PlanTarget) -> Plan | None:
     """Plan the labels of every workload with a quality gate; relation `drawn_keys` of the connection has what to judge.
 
     None where no request of the period needs a label. `asked.until` lies after `asked.since`.

@@ -135,13 +135,13 @@ def actions(config: Config = None, lake: LakeRoot = None) -> None:
 
 def _of_no_alarm(action: Action, rows: Sequence[Row]) -> str:
     """That a silence matches nothing now, and of each of its names that no alarm has the names that are near."""
-    said = []
+    reasons = []
     for name, glob in action.match.items():
         words = sorted({word for row in rows if (word := named_word(row, name))})
         if not any(replace(action, match={name: glob}).matches(row) for row in rows):
             near = ", ".join(get_close_matches(glob, words, 3) or words[:3]) or "none"
-            said.append(f"no alarm has {name}={glob}; near it: {near}")
-    why = "; ".join(said) or "none has all of these at once"
+            reasons.append(f"no alarm has {name}={glob}; near it: {near}")
+    why = "; ".join(reasons) or "none has all of these at once"
     return f"none of {len(rows)} alarms of now matches ({why}); it holds for those that come"
 
 

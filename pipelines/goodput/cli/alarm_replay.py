@@ -98,8 +98,8 @@ def _print_thresholds(budget: float, rule: str | None, config: Config, lake: Lak
     out = console()
     if lines:
         out.print(table(_BUDGET_HEADER, lines, out.width))
-    told = f"{len(lines)} trend rule(s), at most {budget:g} alarm(s) in 1,000 series-days, true or false"
-    out.print(plain(f"{told}; set one by [alarms.rules.NAME] threshold"))
+    heading = f"{len(lines)} trend rule(s), at most {budget:g} alarm(s) in 1,000 series-days, true or false"
+    out.print(plain(f"{heading}; set one by [alarms.rules.NAME] threshold"))
 
 
 def _hours(delay_s: float | None) -> str | None:

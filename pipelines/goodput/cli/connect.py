@@ -20,13 +20,13 @@ from goodput.settings.load import load_settings
 
 if TYPE_CHECKING:
     from goodput.connect.look import LookedFile
-    from goodput.connect.report import Report  # which imports all readers, for which help must not wait
+    from goodput.connect.report import ConnectReport  # which imports all readers, for which help must not wait
     from goodput.connect.unread import Attribute
 
 _FILES, _GROUPS, _ATTRIBUTES, _METRICS, _EVENTS, _HASHES = 20, 10, 40, 100, 10, 3
 
 
-class ReportFormat(StrEnum):
+class ConnectFormat(StrEnum):
     """How the report is written."""
 
     table = "table"
@@ -42,7 +42,7 @@ def connect(
         ),
     ],
     config: Config = None,
-    format: Annotated[ReportFormat, typer.Option("--format", help="json holds every finding.")] = ReportFormat.table,
+    format: Annotated[ConnectFormat, typer.Option("--format", help="json holds every finding.")] = ConnectFormat.table,
     allow_private: Annotated[
         bool, typer.Option("--allow-private", help="Read a URL in a private network, or without encryption, too.")
     ] = False,
@@ -62,7 +62,7 @@ def connect(
     where = fetched(target, allow_private=allow_private) if is_url(target) else nullcontext(_path(target))
     with where as path, until_reader_leaves():
         found = report(settings, path)
-        if format is ReportFormat.json:
+        if format is ConnectFormat.json:
             with destination(None) as stream:
                 stream.write(encoder().encode(found.data()) + b"\n")
         else:
@@ -78,7 +78,7 @@ def _path(text: str) -> Path:
     return path
 
 
-def _print(out: Console, found: "Report", target: str) -> None:
+def _print(out: Console, found: "ConnectReport", target: str) -> None:
     _print_files(out, found, target)
     _print_emitters(out, found)
     _print_missing(out, found)
@@ -103,7 +103,7 @@ def _headed(out: Console, heading: str) -> None:
     out.print()
 
 
-def _print_files(out: Console, found: "Report", target: str) -> None:
+def _print_files(out: Console, found: "ConnectReport", target: str) -> None:
     looked = found.looked
     files = _folded(looked.files)
     shown = sorted(files, key=lambda file: not file.remark)[:_FILES]
@@ -146,7 +146,7 @@ def _counted(counts: Counter[str]) -> str:
     return ", ".join(f"{name}: {count}" for name, count in sorted(counts.items()) if count)
 
 
-def _print_emitters(out: Console, found: "Report") -> None:
+def _print_emitters(out: Console, found: "ConnectReport") -> None:
     if not found.emitters:
         return
     _headed(out, "Emitters of calls, and the share of their records with each fact")
@@ -168,7 +168,7 @@ def _percent(share: float) -> str:
     return f"{whole if whole or not share else 1} %"
 
 
-def _print_missing(out: Console, found: "Report") -> None:
+def _print_missing(out: Console, found: "ConnectReport") -> None:
     rows = [
         (one.name, missing.fact, _percent(missing.share), _why(missing.why, missing.candidates, missing.fact))
         for one in found.emitters
@@ -183,14 +183,14 @@ def _why(why: str, candidates: tuple[str, ...], fact: str) -> str:
     return f"{', '.join(candidates)} may carry it: name it in attributes.{fact}" if candidates else why
 
 
-def _print_layers(out: Console, found: "Report") -> None:
+def _print_layers(out: Console, found: "ConnectReport") -> None:
     _headed(out, "Layers, and what lies beside")
     rows = [(f"{name} records", count, why) for name, (count, why) in found.layers.items()]
     rows += [(name, count, remark) for name, (count, remark) in found.beside.items()]
     out.print(table(("what", "rows", "from, or what is not known without"), rows, out.width))
 
 
-def _print_doubles(out: Console, found: "Report") -> None:
+def _print_doubles(out: Console, found: "ConnectReport") -> None:
     if not found.doubles:
         return
     _headed(out, "Probable double counts: calls that one layer reports twice")
@@ -199,7 +199,7 @@ def _print_doubles(out: Console, found: "Report") -> None:
     out.print("Switch one of them off, or leave one out by [leave_out]; where ids agree the records are joined.")
 
 
-def _print_calls(out: Console, found: "Report") -> None:
+def _print_calls(out: Console, found: "ConnectReport") -> None:
     looked = found.looked
     if found.calls:
         _headed(out, "Spans that no dialect reads and that look like calls")
@@ -233,7 +233,7 @@ def _print_attributes(out: Console, heading: str, attributes: "list[Attribute]")
     out.print(table(("attribute", "rows", "type", "distinct values", "hashes of some"), rows, out.width))
 
 
-def _print_metrics(out: Console, found: "Report") -> None:
+def _print_metrics(out: Console, found: "ConnectReport") -> None:
     unknown = found.looked.unread.unknown_metrics
     if unknown:
         _headed(out, f"Metrics that no dialect knows: {len(unknown)}")

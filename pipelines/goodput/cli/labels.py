@@ -15,7 +15,7 @@ import typer
 from goodput.ask.cells import iso, significant
 from goodput.ask.database import published, rows
 from goodput.ask.formats import Format, batches, destination, write_csv, write_json, write_parquet
-from goodput.ask.label_plan import Asked, default_period, plan
+from goodput.ask.label_plan import PlanTarget, default_period, plan
 from goodput.ask.when import instant
 from goodput.cli.label_lines import print_plan
 from goodput.cli.options import Config, LakeRoot
@@ -92,7 +92,7 @@ def plan_labels(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     lateness_s = load_settings(config, lake=lake).label_lateness_s
     with until_reader_leaves(), published(config, lake) as connection:
         _check(connection, workload)
-        asked = Asked(width, *_period(connection, begin, end), seed, workload)
+        asked = PlanTarget(width, *_period(connection, begin, end), seed, workload)
         connection.execute(sql_file(MACROS).text)
         made = plan(connection, asked)
         if made is None:

@@ -26,12 +26,12 @@ def mcp(
     Example:
       goodput mcp --config /srv/fleet/goodput.toml
     """
-    load_settings(config, lake=lake)  # mistakes are told to whoever starts it, not to the model
+    load_settings(config, lake=lake)  # mistakes are reported to whoever starts it, not to the model
     try:
-        from goodput.mcp_server.asking import Asker, Limits  # noqa: PLC0415  (an extra, and slow to import)
+        from goodput.mcp_server.asking import AnswerLimits, Asker  # noqa: PLC0415  (an extra, and slow to import)
         from goodput.mcp_server.server import made  # noqa: PLC0415
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _PACKAGES:
             raise
         raise ExtraMissing("goodput mcp", "mcp") from error
-    made(Asker(config, lake, Limits(max_rows, max_seconds, max_bytes))).run("stdio")
+    made(Asker(config, lake, AnswerLimits(max_rows, max_seconds, max_bytes))).run("stdio")

@@ -11,7 +11,7 @@ from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import GoodputError, UnknownChannel, UsageError
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.telemetry import INTERVAL_S, Span, Telemetry
+from goodput.plumbing.telemetry import INTERVAL_S, Telemetry, WorkSpan
 from goodput.plumbing.workspace import Workspace, lake_of
 from goodput.settings.load import load_settings
 from goodput.settings.model import Settings
@@ -101,7 +101,7 @@ def _watch(lake: Lake, settings: Settings) -> None:
             last_error = _watch_a_while(lake, settings, telemetry, span, last_error)
 
 
-def _watch_a_while(lake: Lake, settings: Settings, telemetry: Telemetry, span: Span, last_error: str) -> str:
+def _watch_a_while(lake: Lake, settings: Settings, telemetry: Telemetry, span: WorkSpan, last_error: str) -> str:
     """Rounds that are one trace; why the last one failed, empty where it did not."""
     from goodput.notify.deliver import deliver  # noqa: PLC0415
     from goodput.notify.drain import Drained  # noqa: PLC0415

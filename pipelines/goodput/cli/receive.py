@@ -34,5 +34,5 @@ def receive(  # noqa: PLR0913, PLR0917  (the command's options)
     token = read_token(token_file, RECEIVE_TOKEN)
     from goodput.receive import server  # noqa: PLC0415  (help must not wait for it)
 
-    address = server.Address(host, port, token, insecure, None if no_grpc else grpc_port)
+    address = server.ReceiverAddress(host, port, token, insecure, None if no_grpc else grpc_port)
     server.receive(settings, address, lambda text: typer.echo(text, err=True))

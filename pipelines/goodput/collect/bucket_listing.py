@@ -40,7 +40,7 @@ def list_objects(
 
 
 def _folders(zone: BucketZone, known: pl.DataFrame) -> list[str]:
-    """The folders that may hold what is new; none where nothing is known, or no time is told by folders."""
+    """The folders that may hold what is new; none where nothing is known, or folders show no time."""
     if zone.partition is None or known.is_empty():
         return []
     newest = datetime.fromtimestamp(int(known["changed_ns"].to_numpy().max()) / 1e9, UTC)

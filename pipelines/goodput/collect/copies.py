@@ -15,7 +15,7 @@ from goodput.settings.lake_address import url_of
 MOST_BYTES = 4 * 2**30  # of objects that are here at once, unless one alone is larger
 
 
-class Copies:
+class ObjectCopies:
     """Copies below TMPDIR; several threads may fetch."""
 
     def __init__(self) -> None:

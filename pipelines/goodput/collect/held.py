@@ -40,7 +40,7 @@ class Stamp(NamedTuple):
         return settled_ns(self.modified_ns, now_ns) > 0
 
 
-class Held:
+class HeldFile:
     """The first bytes of an open file, up to a size; what is appended is not seen. `open` gives a reader of its own."""
 
     def __init__(self, path: Path, descriptor: int, size_bytes: int) -> None:
@@ -60,15 +60,15 @@ class Held:
         return str(self.path)
 
 
-Readable = Path | Held
+Readable = Path | HeldFile
 
 
 @contextmanager
-def hold(path: Path, size_bytes: int) -> Iterator[Held]:
+def hold(path: Path, size_bytes: int) -> Iterator[HeldFile]:
     """Hold a file at its first `size_bytes`. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        yield Held(path, descriptor, size_bytes)
+        yield HeldFile(path, descriptor, size_bytes)
     finally:
         os.close(descriptor)
 

@@ -40,7 +40,7 @@ class Listing:
     left_alone: int = 0
 
     def about_left_alone(self) -> str | None:
-        """What is to be said of files and folders that are left alone, None where there are none."""
+        """What there is to report of files and folders that are left alone, None where there are none."""
         if not self.left_alone:
             return None
         return (

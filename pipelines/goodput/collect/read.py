@@ -12,7 +12,7 @@ from goodput.collect.otlp_reading import OtlpReading
 from goodput.collect.prometheus.query_range import is_answer
 from goodput.collect.prometheus.reading import AnswerReading, ScrapeReading
 from goodput.collect.prometheus.scrapes import READER as PROMETHEUS
-from goodput.collect.received import UNCLAIMED, LandedFile, Reading
+from goodput.collect.received import UNCLAIMED, LandedFile, SourceReading
 from goodput.collect.tabular import read_table
 from goodput.collect.tabular.content import COMPRESSED_TWICE
 from goodput.collect.witness import Witness
@@ -22,7 +22,7 @@ from goodput.settings.model import Settings
 
 def open_file(
     file: LandedFile, settings: Settings, on_bytes: Callable[[int], None] | None = None, witness: Witness | None = None
-) -> tuple[LandedFile, Reading]:
+) -> tuple[LandedFile, SourceReading]:
     """The file with its reader, and its rows block by block; a `witness` sees what is in it.
 
     Raises SourceRefused, now or while iterating, for a useless file.

@@ -11,7 +11,7 @@ from typing import ClassVar, Protocol
 
 import polars as pl
 
-from goodput.collect.held import Held, Readable
+from goodput.collect.held import HeldFile, Readable
 
 _NO_WORDS = re.compile(r"[-+0-9.,:eETZ/ %$]{0,40}")
 UNCLAIMED = "unclaimed"  # reader of a file that no source in the settings claims: its content decides
@@ -25,7 +25,7 @@ class LandedFile:
     landing: Path
     reader: str  # "otlp" or "objects", or the name of a source in the settings; UNCLAIMED until it is opened
     captures: dict[str, str] = field(default_factory=dict)  # columns that the path itself gives
-    held: Held | None = None  # where it is held at what it was, whatever lies at its path by now
+    held: HeldFile | None = None  # where it is held at what it was, whatever lies at its path by now
     place: tuple[str, str] | None = None  # of an object: its landing zone, and its key there; `path` is a copy of it
 
     @property
@@ -114,7 +114,7 @@ class Received:
         self.tables[table] = rows if before is None else pl.concat([before, rows], how="diagonal_relaxed")
 
 
-class Reading(Protocol):
+class SourceReading(Protocol):
     """A file being read: iterate over its blocks, then look at how it ended. Iterating may raise SourceRefused."""
 
     torn_tail_bytes: int  # an unfinished last row: read when the file has grown

@@ -24,7 +24,7 @@ def take_samples(
     """Add sample records to a block; readings that are none are counted as ignored or refused.
 
     `readings`: columns line, position, emitted, type, temporality, description, labels, start_ns, time_ns, value,
-    total, bucket_bounds, bucket_counts, from_zero where it is told, and any `resource.` columns; `target` names the
+    total, bucket_bounds, bucket_counts, from_zero where it is reported, and any `resource.` columns; `target` names the
     replica of readings that name none. Counting them as read is the caller's work.
     """
     if not readings.height:
@@ -95,8 +95,8 @@ def _without_wrong(received: Received, rows: pl.DataFrame) -> pl.DataFrame:
     is_wrong = rows["wrong"].is_not_null()
     if not is_wrong.any():
         return rows
-    told = rows.filter(is_wrong).select("line", "position", "meaning", "wrong")
-    for line, position, meaning, wrong in told.iter_rows():
+    refused = rows.filter(is_wrong).select("line", "position", "meaning", "wrong")
+    for line, position, meaning, wrong in refused.iter_rows():
         rule = "metric_meaning_unknown" if meaning == "ambiguous" else "metric_type_differs"
         received.refused.append(RefusedRow(line, position, "sample_records", rule, wrong, None))
     return rows.filter(~is_wrong)

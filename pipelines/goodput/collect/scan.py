@@ -14,7 +14,7 @@ from typing import NamedTuple
 import polars as pl
 
 from goodput.collect import scanned
-from goodput.collect.copies import MOST_BYTES, Copies
+from goodput.collect.copies import MOST_BYTES, ObjectCopies
 from goodput.collect.held import settled_ns
 from goodput.collect.landing import Beginnings, FileIdentity, claimed, identify, reading_of_all, source_id_of
 from goodput.collect.listing import STAMP, Listing, list_landing
@@ -56,7 +56,7 @@ class Scan:
     removed: list[Path] = field(default_factory=list)
     looked: int = 0
     left: int = 0
-    copies: Copies = field(default_factory=Copies)
+    copies: ObjectCopies = field(default_factory=ObjectCopies)
     settled: str = ""
     present: set[str] = field(default_factory=set)
 
@@ -173,7 +173,7 @@ def _of_other_readings(lying: pl.DataFrame, reading: str) -> Iterable[tuple[str,
 
 
 def _look_at(
-    row: _Row, settings: Settings, reread: dict[_Key, list[str]], beginnings: Beginnings, copies: Copies
+    row: _Row, settings: Settings, reread: dict[_Key, list[str]], beginnings: Beginnings, copies: ObjectCopies
 ) -> _Look | tuple[LandedFile, str] | None:
     """Which source a file is, or why it is refused; None where it is gone since it was listed.
 

@@ -33,7 +33,7 @@ _REMEMBERED = 64  # sets of series: each scrape of a target shows the same
 
 
 @dataclass(frozen=True)
-class Context:
+class SeriesContext:
     """What names the replica, pool, model and version of a series, and the feed that brings it.
 
     `replica`, `pool`, `model` and `version`: labels, and columns of resource attributes; `target` is the replica of
@@ -102,10 +102,10 @@ def _gauges() -> frozenset[str]:
     return frozenset(name for name, found in _meanings().items() if all(item.metric.kind == "gauge" for item in found))
 
 
-def context(settings: Settings, feed: Feed, target: str | None) -> Context:
+def context(settings: Settings, feed: Feed, target: str | None) -> SeriesContext:
     """The context of a file's series as the settings want them named."""
     attributes, labels = settings.attributes, settings.metric_labels
-    return Context(
+    return SeriesContext(
         feed,
         replica=(*_of_resource(attributes.replica), *labels.replica),
         pool=(*_of_resource(attributes.pool), *labels.pool),
@@ -115,7 +115,7 @@ def context(settings: Settings, feed: Feed, target: str | None) -> Context:
     )
 
 
-def read_series(distinct: pl.DataFrame, whose: Context) -> pl.DataFrame:
+def read_series(distinct: pl.DataFrame, whose: SeriesContext) -> pl.DataFrame:
     """One row per row of `distinct`, in its order: what it means.
 
     `distinct` has text columns: emitted, type, temporality, description, labels and any "resource." ones. `meaning`
@@ -125,10 +125,10 @@ def read_series(distinct: pl.DataFrame, whose: Context) -> pl.DataFrame:
 
 
 @lru_cache(maxsize=_REMEMBERED)
-def _read(columns: tuple[str, ...], rows: tuple[tuple[str | None, ...], ...], whose: Context) -> pl.DataFrame:
+def _read(columns: tuple[str, ...], rows: tuple[tuple[str | None, ...], ...], whose: SeriesContext) -> pl.DataFrame:
     distinct = pl.DataFrame(rows, schema=dict.fromkeys(columns, pl.String), orient="row").with_row_index("series")
-    told = distinct.with_columns(version=_first(whose.version, columns))
-    parts = [part for (name,), of_name in told.group_by("emitted") for part in _meant(of_name, str(name), whose)]
+    versioned = distinct.with_columns(version=_first(whose.version, columns))
+    parts = [part for (name,), of_name in versioned.group_by("emitted") for part in _meant(of_name, str(name), whose)]
     series = pl.concat(parts, how="diagonal_relaxed")
     return series.with_columns(series_id=row_ids(series.select(_IDENTITY))).sort("series").drop("series", "feed")
 
@@ -143,7 +143,7 @@ def _meanings() -> dict[str, list[_Meaning]]:
     return found
 
 
-def _meant(rows: pl.DataFrame, name: str, whose: Context) -> Iterable[pl.DataFrame]:
+def _meant(rows: pl.DataFrame, name: str, whose: SeriesContext) -> Iterable[pl.DataFrame]:
     """The series of one emitted name in canonical words, by meaning."""
     rest, known = rows, name in _meanings()
     for meaning in _meanings().get(name, ()):
@@ -159,15 +159,15 @@ def _meant(rows: pl.DataFrame, name: str, whose: Context) -> Iterable[pl.DataFra
     )
 
 
-def _worded(rows: pl.DataFrame, meaning: _Meaning, whose: Context) -> pl.DataFrame:
+def _worded(rows: pl.DataFrame, meaning: _Meaning, whose: SeriesContext) -> pl.DataFrame:
     metric, columns = meaning.metric, rows.columns
     differs = pl.col("type").is_not_null() & ~pl.col("type").is_in(_ACCEPTED[metric.kind])
-    told = f", but {metric.emitted} is a {metric.kind}"
+    mismatch = f", but {metric.emitted} is a {metric.kind}"
     return rows.select(
         *("series", "emitted", "labels", "version"),
         temporality=pl.col("temporality") if metric.kind != "gauge" else pl.lit(None, pl.String),
         meaning=pl.lit("known" if metric.canonical else "left out"),
-        wrong=pl.when(differs).then(pl.concat_str(pl.lit("is emitted as a "), pl.col("type"), pl.lit(told))),
+        wrong=pl.when(differs).then(pl.concat_str(pl.lit("is emitted as a "), pl.col("type"), pl.lit(mismatch))),
         dialect=pl.lit(meaning.dialect.name),
         layer=pl.lit(meaning.dialect.layer),
         metric=pl.lit(metric.canonical, pl.String),

@@ -254,7 +254,7 @@ def _links(rows: pl.DataFrame, session_names: tuple[str, ...]) -> pl.DataFrame:
     failed = pl.col("status_code") == genai.ERROR
     # a root links nothing, but what is below it may belong to its session, or have failed with it
     tells = pl.any_horizontal(pl.col("parent_span_id", "session_id", "error_type").is_not_null())
-    told = rows.lazy().select(
+    linked = rows.lazy().select(
         *("line", "position", "trace_id", "span_id", "parent_span_id", "marks_try"),
         session_id=_first_text([*session_names], rows),
         outcome=genai.gave_up(failed),
@@ -262,7 +262,7 @@ def _links(rows: pl.DataFrame, session_names: tuple[str, ...]) -> pl.DataFrame:
         link_id=pl.concat_str("trace_id", "span_id", separator=":"),
         ended_ns="end_ns",
     )
-    return told.filter(pl.all_horizontal(pl.col("link_id", "ended_ns").is_not_null()) & tells).collect()
+    return linked.filter(pl.all_horizontal(pl.col("link_id", "ended_ns").is_not_null()) & tells).collect()
 
 
 def _is_column(name: str) -> bool:

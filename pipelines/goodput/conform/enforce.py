@@ -1,6 +1,6 @@
 """Enforces contracts: good rows go on, bad rows are quarantined with the rule that they break and the value found.
 
-Of text only its length is told: it may be what a user wrote.
+Of text only its length is reported: it may be what a user wrote.
 """
 
 from collections.abc import Container
@@ -66,8 +66,8 @@ def _reason(rule: RowRule, texts: Container[str]) -> str:
     if rule.column is None:
         return text
     found = f'"{rule.column}"::VARCHAR'
-    told = f"'text of ' || length({found}) || ' characters'" if rule.column in texts else found
-    return f"concat({text}, ': ', coalesce({told}, 'NULL'))"
+    shown = f"'text of ' || length({found}) || ' characters'" if rule.column in texts else found
+    return f"concat({text}, ': ', coalesce({shown}, 'NULL'))"
 
 
 def _refused(table: str, verdict: tuple[int, int, str, list[str], str]) -> RefusedRow:

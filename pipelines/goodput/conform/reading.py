@@ -12,7 +12,7 @@ from pathlib import Path
 
 import duckdb
 
-from goodput.collect.copies import Copies
+from goodput.collect.copies import ObjectCopies
 from goodput.collect.landing import FileIdentity
 from goodput.collect.received import LandedFile
 from goodput.collect.scan import Scan
@@ -82,7 +82,7 @@ def read_share(share: Share) -> Read:
     """Read files in a worker, up to parts that do not count yet. Raises LakeUnreadable, LakeUnwritable."""
     with connect() as connection:
         batch = IngestBatch(share.lake, connection, _guard(share.lake, share.settings))
-        files, copies = FileIngest(batch, share.settings), Copies()
+        files, copies = FileIngest(batch, share.settings), ObjectCopies()
         try:
             left = [new for new in share.files if not ((here := _here(new, copies)) and files.read(*here))]
             files.finish()
@@ -93,7 +93,7 @@ def read_share(share: Share) -> Read:
             copies.clear()
 
 
-def _here(new: _New, copies: Copies) -> _New | None:
+def _here(new: _New, copies: ObjectCopies) -> _New | None:
     """The file where this worker can read it, an object as a copy of its own; None where it cannot."""
     file, identity = new
     if os.access(file.path, os.R_OK):

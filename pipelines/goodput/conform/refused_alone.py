@@ -13,7 +13,7 @@ from goodput.plumbing import interrupt
 def refused_alone(path: Path) -> Iterator[None]:
     """Raise SourceRefused for an error of its reader that nobody foresaw.
 
-    Where it happened is told, not what the error says: that may be what a user wrote.
+    Where it happened is reported, not what the error says: that may be what a user wrote.
     """
     try:
         yield

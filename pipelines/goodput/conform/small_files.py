@@ -15,7 +15,7 @@ _FILES_AT_ONCE = 1_000
 
 
 @dataclass(frozen=True)
-class _File:
+class _SmallFile:
     source_id: str
     path: Path
     framed: Framed
@@ -27,12 +27,12 @@ class SmallFiles:
     def __init__(self, batch: IngestBatch, settings: Settings) -> None:
         self._batch = batch
         self._records = otlp_records(settings)
-        self._waiting: list[_File] = []
+        self._waiting: list[_SmallFile] = []
         self._bytes = self._rows = 0
 
     def add(self, source_id: str, path: Path, framed: Framed) -> None:
         """A file has been read, and was what it was to the end. Raises LakeUnreadable, LakeUnwritable."""
-        self._waiting.append(_File(source_id, path, framed))
+        self._waiting.append(_SmallFile(source_id, path, framed))
         if framed.block:
             self._bytes += framed.block.size_bytes
             self._rows += len(framed.block.numbers)
@@ -44,7 +44,7 @@ class SmallFiles:
         self._take(self._waiting)
         self._waiting, self._bytes, self._rows = [], 0, 0
 
-    def _take(self, files: Sequence[_File]) -> None:
+    def _take(self, files: Sequence[_SmallFile]) -> None:
         """Where reading breaks, at the file that does it alone."""
         if not files:
             return

@@ -12,7 +12,7 @@ from itertools import groupby
 import duckdb
 import polars as pl
 
-from goodput.collect.copies import Copies
+from goodput.collect.copies import ObjectCopies
 from goodput.collect.landing import claimed
 from goodput.collect.listing import list_landing
 from goodput.collect.read import open_file
@@ -97,7 +97,7 @@ def look(settings: Settings, bounds: Bounds | None = None) -> Looked:
     limits = bounds or USUAL
     listing = list_landing(settings)
     there = [*listing.files.select("landing", "path").iter_rows()]
-    looking, copies = _Looking(settings, limits), Copies()
+    looking, copies = _Looking(settings, limits), ObjectCopies()
     for file, reason in listing.refused:
         looking.files.append(LookedFile(file.relative_path, file.reader, remark=reason))
     for landing, path in _spread(there)[: limits.files]:

@@ -41,7 +41,7 @@ _WITHOUT: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Report:
+class ConnectReport:
     """All findings. `beside`: what there is of every other table, rows and dialects, or what its absence means."""
 
     looked: Looked
@@ -106,13 +106,13 @@ class Report:
         }
 
 
-def report(settings: Settings, target: Path) -> Report:
+def report(settings: Settings, target: Path) -> ConnectReport:
     """Look at a file, a folder or objects with these settings. Raises LandingMissing, ExtraMissing, StoreFailed."""
     landing = named(target)
     looked = look(settings.model_copy(update={"landing": (landing,)}))
     found = emitters(looked, settings.attributes)
     counts = Counter({str(layer): count for layer, count in looked.records.group_by("layer").len().iter_rows()})
-    return Report(
+    return ConnectReport(
         looked=looked,
         emitters=found,
         layers={layer: (counts[layer], "" if counts[layer] else _WITHOUT[layer]) for layer in LAYERS},

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Metric:
+class ExportedMetric:
     """A name and a unit as OpenTelemetry writes them, what is measured, and the column that has it."""
 
     name: str
@@ -27,21 +27,21 @@ class Source:
 
     relation: str
     keys: tuple[str, ...]
-    metrics: tuple[Metric, ...]
+    metrics: tuple[ExportedMetric, ...]
     of_windows: bool = True
 
 
 _SLICED = ("slice", "workload", "model", "pool", "route")
 
 
-def _with_interval(name: str, unit: str, meaning: str, columns: tuple[str, str, str]) -> tuple[Metric, ...]:
+def _with_interval(name: str, unit: str, meaning: str, columns: tuple[str, str, str]) -> tuple[ExportedMetric, ...]:
     """A metric, and the ends of its interval as metrics of their own: sums and means never mix the three."""
     head, _, last = name.rpartition(".")
     value, low, high = columns
     return (
-        Metric(name, unit, meaning, value),
-        Metric(f"{head}.ci_low.{last}", unit, f"Lower end of the 95 % interval of {name}", low),
-        Metric(f"{head}.ci_high.{last}", unit, f"Upper end of the 95 % interval of {name}", high),
+        ExportedMetric(name, unit, meaning, value),
+        ExportedMetric(f"{head}.ci_low.{last}", unit, f"Lower end of the 95 % interval of {name}", low),
+        ExportedMetric(f"{head}.ci_high.{last}", unit, f"Upper end of the 95 % interval of {name}", high),
     )
 
 
@@ -49,13 +49,13 @@ SOURCES = (
     Source(
         "exported_ends",
         (),
-        (Metric("goodput.window_end.timestamp", "s", "When the window ended, Unix time", "end_s"),),
+        (ExportedMetric("goodput.window_end.timestamp", "s", "When the window ended, Unix time", "end_s"),),
     ),
     Source(
         "exported_goodput",
         _SLICED,
         (
-            Metric("goodput.offered", "{request}", "Requests that completed, whatever came of them", "offered"),
+            ExportedMetric("goodput.offered", "{request}", "Requests that completed, whatever came of them", "offered"),
             *_with_interval(
                 "goodput.rate",
                 "{request}/s",
@@ -68,7 +68,7 @@ SOURCES = (
                 "Attainment: the share of offered requests that was accepted",
                 ("goodput_ratio", "goodput_ratio_ci_low", "goodput_ratio_ci_high"),
             ),
-            Metric("goodput.throughput", "{request}/s", "Requests that succeeded per second", "throughput_rps"),
+            ExportedMetric("goodput.throughput", "{request}/s", "Requests that succeeded per second", "throughput_rps"),
             *_with_interval(
                 "goodput.output_tokens.rate",
                 "{token}/s",
@@ -79,9 +79,13 @@ SOURCES = (
                     "output_token_goodput_ci_high_tps",
                 ),
             ),
-            Metric("goodput.retry.ratio", "1", "Share of offered requests that took a retry", "retry_ratio"),
-            Metric("goodput.cost.usd", "{USD}", "All that was spent and has a price, in US dollars", "cost_usd"),
-            Metric("goodput.unpriced", "{part}", "Parts of the work without a price: cost is the least", "unpriced"),
+            ExportedMetric("goodput.retry.ratio", "1", "Share of offered requests that took a retry", "retry_ratio"),
+            ExportedMetric(
+                "goodput.cost.usd", "{USD}", "All that was spent and has a price, in US dollars", "cost_usd"
+            ),
+            ExportedMetric(
+                "goodput.unpriced", "{part}", "Parts of the work without a price: cost is the least", "unpriced"
+            ),
             *_with_interval(
                 "goodput.cost_per_accepted.usd",
                 "{USD}",
@@ -94,10 +98,16 @@ SOURCES = (
                 "Share of the cost that was not for accepted answers; of what has a price",
                 ("wasted_ratio", "wasted_ci_low_ratio", "wasted_ci_high_ratio"),
             ),
-            Metric("goodput.coverage.ratio", "1", "Share of what engines counted that was observed", "coverage_ratio"),
-            Metric("goodput.unobserved", "{request}", "Requests that engines counted and nothing shows", "unobserved"),
-            Metric("goodput.quality_gated.ratio", "1", "Share of requests with a quality gate", "quality_gated_ratio"),
-            Metric(
+            ExportedMetric(
+                "goodput.coverage.ratio", "1", "Share of what engines counted that was observed", "coverage_ratio"
+            ),
+            ExportedMetric(
+                "goodput.unobserved", "{request}", "Requests that engines counted and nothing shows", "unobserved"
+            ),
+            ExportedMetric(
+                "goodput.quality_gated.ratio", "1", "Share of requests with a quality gate", "quality_gated_ratio"
+            ),
+            ExportedMetric(
                 "goodput.quality_coverage.ratio", "1", "Share of needed labels that are there", "quality_coverage_ratio"
             ),
         ),
@@ -105,23 +115,31 @@ SOURCES = (
     Source(
         "exported_verdicts",
         (*_SLICED, "verdict"),
-        (Metric("goodput.verdicts", "{request}", "Requests by verdict; the verdicts add up to offered", "requests"),),
+        (
+            ExportedMetric(
+                "goodput.verdicts", "{request}", "Requests by verdict; the verdicts add up to offered", "requests"
+            ),
+        ),
     ),
     Source(
         "exported_latencies",
         (*_SLICED, "quantile"),
         (
-            Metric("goodput.ttft", "s", "Quantile of the time to the first token, as users saw it", "ttft_s"),
-            Metric("goodput.tpot", "s", "Quantile of the time for each further token", "tpot_s"),
-            Metric("goodput.e2e", "s", "Quantile of the time to the end of the answer", "e2e_s"),
+            ExportedMetric("goodput.ttft", "s", "Quantile of the time to the first token, as users saw it", "ttft_s"),
+            ExportedMetric("goodput.tpot", "s", "Quantile of the time for each further token", "tpot_s"),
+            ExportedMetric("goodput.e2e", "s", "Quantile of the time to the end of the answer", "e2e_s"),
         ),
     ),
     Source(
         "exported_gates",
         (*_SLICED, "gate"),
         (
-            Metric("goodput.gate_fail.ratio", "1", "Share of measured requests that fails the gate", "fail_ratio"),
-            Metric("goodput.gate_only_failing", "{request}", "Requests that only this gate keeps out", "only_failing"),
+            ExportedMetric(
+                "goodput.gate_fail.ratio", "1", "Share of measured requests that fails the gate", "fail_ratio"
+            ),
+            ExportedMetric(
+                "goodput.gate_only_failing", "{request}", "Requests that only this gate keeps out", "only_failing"
+            ),
         ),
     ),
     Source(
@@ -144,36 +162,44 @@ SOURCES = (
                 "Share of answers that the evaluator passes; without an evaluator: the quality gate",
                 ("pass_ratio", "pass_ci_low_ratio", "pass_ci_high_ratio"),
             ),
-            Metric("goodput.quality_judged", "{request}", "Answers that were judged", "judged"),
+            ExportedMetric("goodput.quality_judged", "{request}", "Answers that were judged", "judged"),
         ),
     ),
     Source(
         "exported_cache",
         ("pool", "model"),
-        (Metric("goodput.cache_hit.ratio", "1", "Share of looked up tokens that prefix caches had", "hit_ratio"),),
+        (
+            ExportedMetric(
+                "goodput.cache_hit.ratio", "1", "Share of looked up tokens that prefix caches had", "hit_ratio"
+            ),
+        ),
     ),
     Source(
         "exported_alarms",
         ("alarm_id", "rule", "severity", "metric", "workload", "pool", "replica"),
         (
-            Metric("goodput.alarm_firing", "{alarm}", "1: the alarm fires; else 0", "firing"),
-            Metric("goodput.alarm_suppressed", "{alarm}", "1: nobody is notified of it now; else 0", "suppressed"),
+            ExportedMetric("goodput.alarm_firing", "{alarm}", "1: the alarm fires; else 0", "firing"),
+            ExportedMetric(
+                "goodput.alarm_suppressed", "{alarm}", "1: nobody is notified of it now; else 0", "suppressed"
+            ),
         ),
         of_windows=False,
     ),
     Source(
         "exported_warnings",
         ("kind", "severity"),
-        (Metric("goodput.warned_subjects", "{subject}", "Subjects of each kind of warning", "subjects"),),
+        (ExportedMetric("goodput.warned_subjects", "{subject}", "Subjects of each kind of warning", "subjects"),),
         of_windows=False,
     ),
     Source(
         "exported_freshness",
         (),
         (
-            Metric("goodput.observed_until.timestamp", "s", "Telemetry was observed until then", "observed_until_s"),
-            Metric("goodput.final_until.timestamp", "s", "Windows are final until then", "final_until_s"),
-            Metric("goodput.billed_until.timestamp", "s", "Bills reach until then", "billed_until_s"),
+            ExportedMetric(
+                "goodput.observed_until.timestamp", "s", "Telemetry was observed until then", "observed_until_s"
+            ),
+            ExportedMetric("goodput.final_until.timestamp", "s", "Windows are final until then", "final_until_s"),
+            ExportedMetric("goodput.billed_until.timestamp", "s", "Bills reach until then", "billed_until_s"),
         ),
         of_windows=False,
     ),
@@ -185,7 +211,7 @@ def attribute(column: str) -> str:
     return f"goodput.{column}"
 
 
-def all_metrics() -> Iterator[Metric]:
+def all_metrics() -> Iterator[ExportedMetric]:
     """Every metric, in the order of the list."""
     for source in SOURCES:
         yield from source.metrics

@@ -10,7 +10,7 @@ from string import ascii_uppercase
 from typing import TYPE_CHECKING
 
 from goodput.errors import GrafanaMissing
-from goodput.export.panels import METRICS, ROWS, Look, Panel, label
+from goodput.export.panels import METRICS, ROWS, DashboardPanel, Look, label
 from goodput.export.prometheus_names import metric_name
 
 try:
@@ -71,7 +71,7 @@ def _variable(name: str, shown: str, metric: str, column: str) -> dashboard.Quer
     )
 
 
-def _panel(panel: Panel, width: int) -> "Builder[BuiltPanel]":
+def _panel(panel: DashboardPanel, width: int) -> "Builder[BuiltPanel]":
     built = _looking(panel.look)
     for ref_id, query in zip(ascii_uppercase, panel.queries, strict=False):
         target = prometheus.Dataquery().ref_id(ref_id).expr(query.promql).legend_format(query.legend)

@@ -10,7 +10,7 @@ from itertools import chain
 
 import duckdb
 
-from goodput.export.catalog import Metric, all_metrics
+from goodput.export.catalog import ExportedMetric, all_metrics
 from goodput.export.points import Point, choose, newest, points, whole_windows
 from goodput.export.prometheus_names import label_name, metric_name
 
@@ -27,7 +27,7 @@ def exposition(connection: duckdb.DuckDBPyConnection) -> str:
 
 
 def _lines(found: Iterable[Point]) -> Iterator[str]:
-    by_metric: defaultdict[Metric, list[Point]] = defaultdict(list)
+    by_metric: defaultdict[ExportedMetric, list[Point]] = defaultdict(list)
     for point in found:
         by_metric[point.metric].append(point)
     for metric in all_metrics():

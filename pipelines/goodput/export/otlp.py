@@ -1,6 +1,6 @@
 """Points to an OTLP endpoint, each at its own time: that of a window at its end, that of the state now.
 
-The exporter, its rules of addresses and what is said of a failure are those of own telemetry. The SDK's gauges lose the
+The exporter, its rules of addresses and the words of a failure are those of own telemetry. The SDK's gauges lose the
 beginning of their interval, so the length of a window is an attribute.
 """
 
@@ -20,7 +20,7 @@ from opentelemetry.sdk.metrics.export import (
 from opentelemetry.sdk.metrics.export import Metric as SdkMetric
 from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-from goodput.export.catalog import Metric
+from goodput.export.catalog import ExportedMetric
 from goodput.export.points import Point
 from goodput.telemetry.resource import own_resource
 from goodput.telemetry.sending import Sending
@@ -59,7 +59,7 @@ class Receiver:
 
 
 def _metrics_data(found: Iterable[Point], resource: object, now_ns: int) -> MetricsData:
-    by_metric: defaultdict[Metric, list[NumberDataPoint]] = defaultdict(list)
+    by_metric: defaultdict[ExportedMetric, list[NumberDataPoint]] = defaultdict(list)
     for point in found:
         at_ns = now_ns if point.at_ns is None else point.at_ns
         by_metric[point.metric].append(NumberDataPoint(dict(point.attributes), 0, at_ns, point.value))

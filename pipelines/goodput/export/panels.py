@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from goodput.export.catalog import Metric, all_metrics, attribute
+from goodput.export.catalog import ExportedMetric, all_metrics, attribute
 from goodput.export.prometheus_names import label_name, metric_name
 
-METRICS: Mapping[str, Metric] = {metric.name: metric for metric in all_metrics()}
+METRICS: Mapping[str, ExportedMetric] = {metric.name: metric for metric in all_metrics()}
 STATE_HOLDS = "2h"  # a run an hour, and one that failed
 NEWEST_HOLDS = "2d"  # of the newest window, which may be a day
 WORKLOADS = "$workload"
@@ -27,7 +27,7 @@ class Query:
 
 
 @dataclass(frozen=True)
-class Panel:
+class DashboardPanel:
     """A question, how its answer looks, the unit as Grafana calls it, and the queries that answer it."""
 
     title: str
@@ -83,8 +83,8 @@ _ALARM = f"{_by('rule')} {_WORKLOAD} {_by('pool')} {_by('replica')}"
 _WARNING = f"{_by('kind')}"
 
 
-def _panel(title: str, look: Look, unit: str, *queries: Query) -> Panel:
-    return Panel(title, look, unit, queries)
+def _panel(title: str, look: Look, unit: str, *queries: Query) -> DashboardPanel:
+    return DashboardPanel(title, look, unit, queries)
 
 
 def _now(name: str) -> Query:
@@ -95,7 +95,7 @@ def _age(since: str) -> Query:
     return Query(f"time() - {since}", "")
 
 
-ROWS: Mapping[str, tuple[Panel, ...]] = {
+ROWS: Mapping[str, tuple[DashboardPanel, ...]] = {
     "Now": (
         _panel("Accepted", "number", "percentunit", _now("goodput.ratio")),
         _panel("One accepted costs", "number", "currencyUSD", _now("goodput.cost_per_accepted.usd")),

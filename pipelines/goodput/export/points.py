@@ -7,7 +7,7 @@ from datetime import datetime
 
 import duckdb
 
-from goodput.export.catalog import SOURCES, Metric, Source, attribute
+from goodput.export.catalog import SOURCES, ExportedMetric, Source, attribute
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
@@ -33,7 +33,7 @@ class Window:
 class Point:
     """One value of a metric. `at_ns`, Unix nanoseconds, is the end of its window; None: of the state as it is."""
 
-    metric: Metric
+    metric: ExportedMetric
     value: float
     attributes: tuple[tuple[str, str | int], ...]
     at_ns: int | None

@@ -6,12 +6,12 @@ Compatibility").
 
 import re
 
-from goodput.export.catalog import Metric
+from goodput.export.catalog import ExportedMetric
 
 _UNITS = {"s": "seconds", "{request}/s": "per_second", "{token}/s": "per_second"}
 
 
-def metric_name(metric: Metric) -> str:
+def metric_name(metric: ExportedMetric) -> str:
     """The name, with the unit at its end unless it is there: what is in braces is no unit, and 1 is a ratio."""
     words = re.findall("[a-zA-Z0-9]+", metric.name)
     if metric.unit == "1":

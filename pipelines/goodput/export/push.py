@@ -13,7 +13,7 @@ import duckdb
 from goodput.export.catalog import SOURCES
 from goodput.export.otlp import Receiver
 from goodput.export.points import Window, choose, points, whole_windows
-from goodput.export.sent import Sent, sent_to
+from goodput.export.sent import SentWindows, sent_to
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.secrets import read_secret
 from goodput.plumbing.sql_files import sql_file
@@ -43,7 +43,7 @@ def export(settings: Settings, connection: duckdb.DuckDBPyConnection, since: dat
 
 
 def push(
-    connection: duckdb.DuckDBPyConnection, receiver: Receiver, sent: Sent, since: datetime, budget_s: float
+    connection: duckdb.DuckDBPyConnection, receiver: Receiver, sent: SentWindows, since: datetime, budget_s: float
 ) -> Pushed:
     """Send the state, and all windows that ended after `since` and are not sent as they are. Raises LakeUnwritable."""
     until = time.monotonic() + budget_s
@@ -72,7 +72,7 @@ def _chunks(due: Mapping[Window, str]) -> Iterator[Mapping[Window, str]]:
         yield {window: due[window] for window in windows[begin : begin + _AT_ONCE]}
 
 
-def _due(connection: duckdb.DuckDBPyConnection, windows: Sequence[Window], sent: Sent) -> dict[Window, str]:
+def _due(connection: duckdb.DuckDBPyConnection, windows: Sequence[Window], sent: SentWindows) -> dict[Window, str]:
     """Windows that are not sent as they are, with the digests of their values, by their ends."""
     choose(connection, windows)
     parts: dict[tuple[int, datetime], list[str]] = {}

@@ -1,6 +1,6 @@
 """Rules for Prometheus: what alerts look at, recorded so that it outlives the five minutes of a gauge, and the alerts.
 
-What is good enough is not said here: the gates, objectives and alarms of the settings say it, and their alarms arrive.
+What is good enough the gates, objectives and alarms of the settings say; their alarms arrive.
 """
 
 from collections.abc import Mapping

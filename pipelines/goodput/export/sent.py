@@ -18,7 +18,7 @@ FILE = "exported.json"
 
 
 @dataclass
-class Sent:
+class SentWindows:
     """What one receiver has: digests of the windows' values, by window."""
 
     path: Path
@@ -38,10 +38,10 @@ class Sent:
         write_atomically(self.path, lambda file: file.write_text(text, encoding="utf-8"))
 
 
-def sent_to(lake: Path, endpoint: str) -> Sent:
+def sent_to(lake: Path, endpoint: str) -> SentWindows:
     """What was sent to an endpoint, whose address is kept as a hash: it may be secret."""
     path, receiver = lake / FILE, fingerprint(endpoint)
-    return Sent(path, receiver, _read(path).get(receiver, {}))
+    return SentWindows(path, receiver, _read(path).get(receiver, {}))
 
 
 def _key(window: Window) -> str:

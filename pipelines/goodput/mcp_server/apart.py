@@ -17,7 +17,7 @@ import duckdb
 
 from goodput.errors import GoodputError, QuestionRefused, TookTooLong, TookTooMuch
 from goodput.mcp_server.answers import fitted, text
-from goodput.mcp_server.asking import Asker, Limits
+from goodput.mcp_server.asking import AnswerLimits, Asker
 from goodput.mcp_server.mending import check, refused
 from goodput.plumbing.sql_files import Config
 
@@ -53,7 +53,7 @@ def _main() -> None:
     with suppress(ValueError, OSError):  # a stricter limit may be set already
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
     config, lake, limits, sql = json.load(sys.stdin)
-    asker = Asker(config and Path(config), lake and Path(lake), Limits(**limits))
+    asker = Asker(config and Path(config), lake and Path(lake), AnswerLimits(**limits))
     try:
         written = f"[{_answer(asker, sql)}, null]"
     except GoodputError as error:

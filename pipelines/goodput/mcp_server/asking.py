@@ -19,7 +19,7 @@ from goodput.settings.load import load_settings
 
 
 @dataclass(frozen=True)
-class Limits:
+class AnswerLimits:
     """What an answer may be at most: rows of SQL, seconds that it takes, bytes of its text."""
 
     rows: int
@@ -37,7 +37,7 @@ class Asker:
 
     config: Path | None
     lake: Path | None
-    limits: Limits
+    limits: AnswerLimits
     _turn: Lock = field(default_factory=Lock)
 
     @contextmanager

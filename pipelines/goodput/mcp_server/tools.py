@@ -30,13 +30,13 @@ Asked = Callable[[duckdb.DuckDBPyConnection], Mapping[str, Any]]
 Time = Annotated[str | None, Field(description="A time in ISO 8601, UTC where it names no zone")]
 
 
-class Answer(BaseModel, extra="allow"):
+class ToolAnswer(BaseModel, extra="allow"):
     """What every tool answers: its own members, and what was left out of them, if anything was."""
 
     cut: str | None = Field(description="What is missing as the answer would be too long; null: it is whole")
 
 
-Answered = Annotated[CallToolResult, Answer]
+Answered = Annotated[CallToolResult, ToolAnswer]
 
 
 class Tools:

@@ -10,7 +10,7 @@ import numpy as np
 
 from goodput.monitor.fading import Fading
 from goodput.monitor.grid import NAN, Floats, Ints
-from goodput.monitor.inputs import Inputs, Judged, Reading, Scores
+from goodput.monitor.inputs import ChartReading, Inputs, Judged, Scores
 from goodput.settings.metrics import HIGHEST_SCORE
 
 CLIP = HIGHEST_SCORE  # of a window's distance in sigma: no single window makes an alarm
@@ -55,7 +55,7 @@ class ControlChart(Protocol):
         """Value at which the score reaches a threshold if it stays there."""
         ...
 
-    def reading(self, inputs: Inputs, scores: Scores, at: int) -> Reading:
+    def reading(self, inputs: Inputs, scores: Scores, at: int) -> ChartReading:
         """What stood out in a window of one series."""
         ...
 

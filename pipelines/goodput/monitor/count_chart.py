@@ -13,7 +13,7 @@ from goodput.monitor.control_chart import Meant
 from goodput.monitor.counts import Law, Usual
 from goodput.monitor.grid import NAN, Floats, Ints
 from goodput.monitor.habits import habits
-from goodput.monitor.inputs import Inputs, Judged, Reading, Scores
+from goodput.monitor.inputs import ChartReading, Inputs, Judged, Scores
 
 _LIKE_USUAL = 2.0  # events as usual that each window's distance is drawn by: one without any is not infinitely far
 _NOTHING = 1e-12
@@ -64,9 +64,9 @@ class CountChart:
         """Where ten hours like the window reach a threshold."""
         return np.asarray(judged["usual"] + threshold * judged["scale"])
 
-    def reading(self, _inputs: Inputs, scores: Scores, _at: int) -> Reading:
+    def reading(self, _inputs: Inputs, scores: Scores, _at: int) -> ChartReading:
         """The counts, of which nothing else explains any part."""
-        return Reading("counts", scores.residual[0], scores.scale[0], scores.residual[0])
+        return ChartReading("counts", scores.residual[0], scores.scale[0], scores.residual[0])
 
     def drifted(self, inputs: Inputs, by: Floats) -> Inputs:
         """Events with their odds, or their rate, multiplied."""

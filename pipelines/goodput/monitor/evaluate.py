@@ -106,8 +106,8 @@ class Evaluation:
     def _observed(self) -> Observed:
         assert self.grid is not None  # noqa: S101
         evidence = self.evidence
-        said = (of_kind(evidence.actions, "accept"), evidence.operations)
-        return observe(self._whole, (self.grid, self.until_s), evidence.settings, said, self.judged)
+        decided = (of_kind(evidence.actions, "accept"), evidence.operations)
+        return observe(self._whole, (self.grid, self.until_s), evidence.settings, decided, self.judged)
 
     @cached_property
     def rule_series(self) -> list[RuleSeries]:
@@ -140,8 +140,8 @@ class Evaluation:
             return {}
         alarms = self.evidence.settings.alarms
         operations = operations_of(self.evidence.operations)
-        said = Suppressors(self._silences, alarms.page_budget, operations, alarms.allowed_step_ratio)
-        return suppressions(self.rule_series, said)
+        suppressors = Suppressors(self._silences, alarms.page_budget, operations, alarms.allowed_step_ratio)
+        return suppressions(self.rule_series, suppressors)
 
     def alarms(self) -> list[Row]:
         """Rows of `alarms`: the state of every alarm at the newest window."""

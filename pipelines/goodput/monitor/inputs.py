@@ -70,7 +70,7 @@ class Inputs:
 
 
 @dataclass(frozen=True)
-class Reading:
+class ChartReading:
     """What a chart saw of one series, for whoever explains an alarm; arrays are by window, on the scale of the metric.
 
     `chart` is the one that stood out, `residual` what it averages, `scale` sigma of that, `strays` how many times more

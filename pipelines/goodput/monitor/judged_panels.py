@@ -41,8 +41,8 @@ def judged_panels(observed: Observed, rules: Mapping[str, Rule]) -> Iterator[tup
     asked = {(rule.metric or "", rule.worse) for rule in rules.values()} | {(n, None) for n in metrics_of(rules)}
     shorter: list[JudgedPanel] = []
     for level in (observed, *observed.longer):
-        there = [(name, said) for name, said in sorted(asked, key=str) if name in level.panels]
-        panels = {(name, said): replace(level.panels[name], worse=said) for name, said in there}
+        there = [(name, worse) for name, worse in sorted(asked, key=str) if name in level.panels]
+        panels = {(name, worse): replace(level.panels[name], worse=worse) for name, worse in there}
         if level is not observed:
             panels = {key: kept for key, panel in panels.items() if (kept := _unwatched(panel, shorter)) is not None}
         with ThreadPoolExecutor() as pool:  # numpy lets several go on at a time

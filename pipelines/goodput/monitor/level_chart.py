@@ -11,7 +11,7 @@ import numpy as np
 from goodput.monitor.charted import Charted, moved_before
 from goodput.monitor.control_chart import Meant, averaged
 from goodput.monitor.grid import Floats, Ints
-from goodput.monitor.inputs import Inputs, Judged, Reading, Scores
+from goodput.monitor.inputs import ChartReading, Inputs, Judged, Scores
 from goodput.settings.metrics import Quantile
 
 
@@ -51,11 +51,11 @@ class LevelChart:
         """What is usual at this load, and so many sigma."""
         return np.asarray(judged["usual"] + judged["load"] + threshold * judged["scale"])
 
-    def reading(self, _inputs: Inputs, scores: Scores, at: int) -> Reading:
+    def reading(self, _inputs: Inputs, scores: Scores, at: int) -> ChartReading:
         """The level, and what the load explains of it."""
         load, strays = scores.judged["load"][0], float(scores.judged["strays"][0, at])
         explained = {} if self.quantile is None else {"load": load}
-        return Reading("level", scores.residual[0], scores.scale[0], scores.residual[0] + load, strays, explained)
+        return ChartReading("level", scores.residual[0], scores.scale[0], scores.residual[0] + load, strays, explained)
 
     def drifted(self, inputs: Inputs, by: Floats) -> Inputs:
         """Values with a change on top."""

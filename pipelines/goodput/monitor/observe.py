@@ -26,14 +26,14 @@ def observe(
     rows: Mapping[str, pl.DataFrame],
     times: tuple[Grid, int],
     settings: Settings,
-    said: tuple[Sequence[Action], Sequence[Mapping[str, Any]]],
+    decided: tuple[Sequence[Action], Sequence[Mapping[str, Any]]],
     judged: JudgedDays,
 ) -> Observed:
-    """By `rows` of whole windows: those of a grid up to an instant in Unix seconds, with what operators `said`.
+    """By `rows` of whole windows: those of a grid up to an instant in Unix seconds, with what operators `decided`.
 
     That is what they accepted, and rows of ops_events.
     """
-    (grid, until_s), (accepts, operations) = times, said
+    (grid, until_s), (accepts, operations) = times, decided
     metrics = metrics_of(rules_of(settings.alarms))
     thin = {name for name in metrics if (metric := metric_of(name)) is not None and needs_requests(metric)}
     goodput = rows.get("goodput")

@@ -137,8 +137,8 @@ def _still_on(computed: Sequence[ObservedTransition], past: _Past, moment: Momen
     """A firing that was suppressed for its age and is still on is reported now: it is no matter of the past."""
     newest = {observed.alarm_id: observed for observed in computed} if moment.live else {}
     for observed in newest.values():
-        told = (observed.alarm_id, observed.starts_at) in past.delivered or past.only_now(observed)
-        if observed.on and not told:
+        reported = (observed.alarm_id, observed.starts_at) in past.delivered or past.only_now(observed)
+        if observed.on and not reported:
             late = replace(observed, transition="firing", occurred_at=moment.until)
             yield _event(late, _current_id(late.key, past), moment.now, None)
 

@@ -20,7 +20,7 @@ _COUNTS_AFTER_S = 2 * AFTER_S  # their scores forget half of an incident in six 
 
 @dataclass(frozen=True)
 class Suppressors:
-    """What operators said of alarms: silences, a budget of pages, and steps that are allowed at an operation."""
+    """What operators decided about alarms: silences, a budget of pages, and steps that are allowed at an operation."""
 
     silences: Sequence[Action] = ()
     page_budget: int = 3

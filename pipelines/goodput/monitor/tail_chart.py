@@ -12,7 +12,7 @@ import numpy as np
 from goodput.monitor.charted import Charted, moved_before
 from goodput.monitor.control_chart import Meant, averaged
 from goodput.monitor.grid import NAN, Floats, Ints
-from goodput.monitor.inputs import Inputs, Judged, Reading, Scores
+from goodput.monitor.inputs import ChartReading, Inputs, Judged, Scores
 from goodput.monitor.level_chart import LevelChart
 from goodput.settings.metrics import Quantile
 
@@ -77,7 +77,7 @@ class LevelAndTailChart:
         tail = judged["tail_usual"] + threshold * judged["tail_scale"]
         return np.fmin(self._level.bound(judged, threshold), tail)
 
-    def reading(self, inputs: Inputs, scores: Scores, at: int) -> Reading:
+    def reading(self, inputs: Inputs, scores: Scores, at: int) -> ChartReading:
         """The chart whose average is the greater one, and what load and body explain of the value."""
         judged = scores.judged
         level = self._level.reading(inputs, scores, at)
@@ -86,7 +86,7 @@ class LevelAndTailChart:
         if not tail > whole:
             return replace(level, explained=explained)
         residual, strays = inputs.values[0] - judged["tail_usual"][0], float(judged["tail_strays"][0, at])
-        return Reading("tail", residual, judged["tail_scale"][0], level.over, strays, explained)
+        return ChartReading("tail", residual, judged["tail_scale"][0], level.over, strays, explained)
 
     def drifted(self, inputs: Inputs, by: Floats) -> Inputs:
         """Body and tail with a change on top: the tail says nothing then."""

@@ -18,7 +18,7 @@ class Mark:
 
 
 @dataclass(frozen=True)
-class Chart:
+class AlarmChart:
     """One alarm; by window (`starts`): `value`, `usual`, `bound` and `score`, None where there is none."""
 
     title: str
@@ -37,11 +37,11 @@ class Chart:
     operation: Mark | None = None
 
 
-def chart_of(alarm: Mapping[str, Any], series: Sequence[Mapping[str, Any]]) -> Chart:
+def chart_of(alarm: Mapping[str, Any], series: Sequence[Mapping[str, Any]]) -> AlarmChart:
     """Chart of a row of `alarms` or `alarm_events`; `series` has its rows of `alarm_series` in order, at least one."""
     facts = json.loads(alarm["explanation"] or "{}")
     done = facts.get("likely_cause") or facts.get("last_operation")
-    return Chart(
+    return AlarmChart(
         title=alarm["summary"],
         quantity=series[0]["quantity"],
         starts=[row["window_start"] for row in series],

@@ -14,7 +14,7 @@ from functools import partial
 from goodput.notify.claims import Claimed, SendingOutcome, claim, settle
 from goodput.notify.outbox import Clock, Outbox, outbox_file
 from goodput.notify.retry import NS, RetryLimits, backoff_s, retry_after_s
-from goodput.notify.senders import Sender, Sent, rests
+from goodput.notify.senders import Sender, SendResult, rests
 from goodput.plumbing.lake import Lake
 
 _AT_ONCE = 16  # channels
@@ -66,7 +66,7 @@ class Drainer:
         return done
 
 
-def _outcome(sender: Sender, claimed: Claimed, sent: Sent, now_ns: int) -> SendingOutcome:
+def _outcome(sender: Sender, claimed: Claimed, sent: SendResult, now_ns: int) -> SendingOutcome:
     if sent.delivered:
         return SendingOutcome("delivered", sent.http_status)
     patience = RetryLimits(sender.channel.max_attempts, sender.channel.max_age_s)

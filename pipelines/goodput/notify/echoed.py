@@ -22,9 +22,9 @@ def plain_words(text: str, secrets: Iterable[str]) -> str:
     """The text with `***` in the place of each word, or row of words, that is none or may be of a secret."""
     runs = {run for secret in secrets for form in _forms(secret) for run in _runs(form)}
     words = _PUNCTUATION.sub(" ", text).split()
-    told = _told(words, runs)
+    echoed = _echoed(words, runs)
     shown = [
-        word if _is_plain(word) and number not in told and not _has_run(unquote(word), runs) else HIDDEN
+        word if _is_plain(word) and number not in echoed and not _has_run(unquote(word), runs) else HIDDEN
         for number, word in enumerate(words)
     ]
     once = [word for number, word in enumerate(shown) if word != HIDDEN or shown[number - 1 : number] != [HIDDEN]]
@@ -41,15 +41,15 @@ def _is_plain(word: str) -> bool:
     return len(word) <= _LONGEST_WORD and bool(_WORD.fullmatch(word))
 
 
-def _told(words: list[str], runs: set[str]) -> set[int]:
+def _echoed(words: list[str], runs: set[str]) -> set[int]:
     """Numbers of the words that together hold a run of a secret, however it was cut up."""
     letters = [(letter, number) for number, word in enumerate(words) for letter in _bare(word)]
-    told: set[int] = set()
+    echoed: set[int] = set()
     for start in range(len(letters) - _RUN + 1):
         window = letters[start : start + _RUN]
         if "".join(letter for letter, _ in window) in runs:
-            told |= {number for _, number in window}
-    return told
+            echoed |= {number for _, number in window}
+    return echoed
 
 
 def _has_run(text: str, runs: set[str]) -> bool:

@@ -17,33 +17,33 @@ from threading import Lock
 import msgspec
 
 from goodput.errors import NotDrawn
-from goodput.notify.chart import Chart
+from goodput.notify.chart import AlarmChart
 
 ONE_S = 30.0  # that whoever asks for one picture waits at most for it
 _AT_ONCE = Lock()  # each process that draws takes hundreds of megabytes
-_SAID_LINES = 3
+_STDERR_LINES = 3
 
 
-def draw(charts: Sequence[Chart], within_s: float) -> tuple[list[bytes | None], str]:
+def draw(charts: Sequence[AlarmChart], within_s: float) -> tuple[list[bytes | None], str]:
     """The PNGs of charts in their order, None where one is not drawn, and why that is."""
     with _AT_ONCE, TemporaryDirectory(prefix="goodput-plots-") as folder:
-        said = _drawn_into(folder, charts, within_s)
+        problem = _drawn_into(folder, charts, within_s)
         pictures: list[bytes | None] = [None] * len(charts)
         for number in range(len(charts)):
             with suppress(FileNotFoundError):
                 pictures[number] = Path(folder, f"{number}.png").read_bytes()
-    return pictures, said
+    return pictures, problem
 
 
-def draw_one(chart: Chart) -> bytes:
+def draw_one(chart: AlarmChart) -> bytes:
     """The PNG of one chart. Raises NotDrawn."""
-    (picture,), said = draw([chart], ONE_S)
+    (picture,), problem = draw([chart], ONE_S)
     if picture is None:
-        raise NotDrawn(said)
+        raise NotDrawn(problem)
     return picture
 
 
-def _drawn_into(folder: str, charts: Sequence[Chart], within_s: float) -> str:
+def _drawn_into(folder: str, charts: Sequence[AlarmChart], within_s: float) -> str:
     """Have charts drawn into files `<number>.png` of a folder; what went wrong, else nothing."""
     asked = {"folder": folder, "within_s": ceil(within_s), "charts": [asdict(chart) for chart in charts]}
     # -P: what lies in the folder that this runs in is not what draws
@@ -58,5 +58,5 @@ def _drawn_into(folder: str, charts: Sequence[Chart], within_s: float) -> str:
         return f"what draws pictures does not start: {error}"
     if done.returncode == 0:
         return ""
-    said = "\n".join(done.stderr.decode(errors="replace").strip().splitlines()[-_SAID_LINES:])
-    return said or f"what draws pictures ended by itself ({done.returncode})"
+    problem = "\n".join(done.stderr.decode(errors="replace").strip().splitlines()[-_STDERR_LINES:])
+    return problem or f"what draws pictures ended by itself ({done.returncode})"

@@ -90,11 +90,11 @@ def draw_due(lake: Lake, settings: Settings, outbox: Outbox, within_s: float) ->
     due = list(_with_series(lake, missing))
     if not due:
         return 0, ""
-    pictures, said = draw([chart_of(event, series) for event, series in due], within_s)
+    pictures, problem = draw([chart_of(event, series) for event, series in due], within_s)
     drawn = [(event["event_id"], png) for (event, _), png in zip(due, pictures, strict=True) if png is not None]
     for event_id, png in drawn:
         write_atomically(plots.file(event_id), partial(Path.write_bytes, data=png))
-    return len(drawn), said
+    return len(drawn), problem
 
 
 def _with_series(lake: Lake, event_ids: Sequence[str]) -> Iterator[tuple[Row, list[Row]]]:

@@ -36,7 +36,7 @@ _RESTS = (429, 503)  # with Retry-After: the receiver means all that it gets
 
 
 @dataclass(frozen=True)
-class Sent:
+class SendResult:
     """How sending ended: delivered; else why not, and whether another attempt can end otherwise."""
 
     delivered: bool
@@ -54,7 +54,7 @@ class Sender:
     base: Path
     resolver: Resolver = look_up
 
-    def send(self, delivery_id: str, body: bytes, now_ns: int) -> Sent:
+    def send(self, delivery_id: str, body: bytes, now_ns: int) -> SendResult:
         """One attempt; never raises for what a receiver, the network or a secret does."""
         try:
             if self.channel.kind == "file":
@@ -63,11 +63,11 @@ class Sender:
                 return _printed(body)
             return self._post(delivery_id, body, now_ns)
         except (TargetRefused, SecretUnusable) as error:
-            return Sent(False, error=" ".join(str(error).splitlines()))
+            return SendResult(False, error=" ".join(str(error).splitlines()))
         except TimeoutError as error:
-            return Sent(False, error=str(error) or "timed out")
+            return SendResult(False, error=str(error) or "timed out")
         except (OSError, HTTPException, ValueError) as error:
-            return Sent(False, error=_plain(error))
+            return SendResult(False, error=_plain(error))
 
     def shown_target(self) -> str:
         """Where the channel leads, without what is secret of it."""
@@ -78,7 +78,7 @@ class Sender:
         except (SecretUnusable, ValueError) as error:
             return str(error).splitlines()[0]
 
-    def _post(self, delivery_id: str, body: bytes, now_ns: int) -> Sent:
+    def _post(self, delivery_id: str, body: bytes, now_ns: int) -> SendResult:
         channel, url = self.channel, self._url()
         headers = {"Content-Type": "application/json", "User-Agent": "goodput"}
         secrets = secrets_of_url(url)
@@ -109,16 +109,16 @@ class Sender:
         return url
 
 
-def _judged(kind: str, answer: Answer, secrets: list[str]) -> Sent:
+def _judged(kind: str, answer: Answer, secrets: list[str]) -> SendResult:
     if 200 <= answer.status < 300:
-        return Sent(True, answer.status)
+        return SendResult(True, answer.status)
     excerpt = plain_words(answer.excerpt, secrets)
     redirect = " (redirects are not followed: give the final url)" if 300 <= answer.status < 400 else ""
     error = f"answered {answer.status}{redirect}{f': {excerpt}' if excerpt else ''}"
-    return Sent(False, answer.status, error, answer.status in _NEVER[kind], answer.retry_after)
+    return SendResult(False, answer.status, error, answer.status in _NEVER[kind], answer.retry_after)
 
 
-def rests(sent: Sent) -> bool:
+def rests(sent: SendResult) -> bool:
     """Whether the receiver asked for a pause of all that the channel sends."""
     return sent.retry_after is not None and sent.http_status in _RESTS
 
@@ -129,7 +129,7 @@ def _plain(error: Exception) -> str:
     return f"{type(error).__name__}: {text}"
 
 
-def _appended(path: Path, body: bytes) -> Sent:
+def _appended(path: Path, body: bytes) -> SendResult:
     """Append one line, on disk before it counts; after a torn line of a killed writer begin a new one."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o600)
@@ -142,10 +142,10 @@ def _appended(path: Path, body: bytes) -> Sent:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-    return Sent(True)
+    return SendResult(True)
 
 
-def _printed(body: bytes) -> Sent:
+def _printed(body: bytes) -> SendResult:
     sys.stdout.write(body.decode())
     sys.stdout.flush()
-    return Sent(True)
+    return SendResult(True)

@@ -7,13 +7,13 @@ from uuid import uuid4
 from goodput.notify.bodies import render
 from goodput.notify.decide import Scene
 from goodput.notify.notice import Alert, Notice
-from goodput.notify.senders import Sender, Sent
+from goodput.notify.senders import Sender, SendResult
 from goodput.notify.transition import Transition
 
 _EXPLANATION = '{"what this is": "a test that somebody asked for with goodput notify --test"}'
 
 
-def send_test(name: str, sender: Sender, scene: Scene) -> Iterator[Sent]:
+def send_test(name: str, sender: Sender, scene: Scene) -> Iterator[SendResult]:
     """Send a firing alarm and its resolve, one after the other."""
     incident = uuid4().hex
     for step, firing in enumerate((True, False)):

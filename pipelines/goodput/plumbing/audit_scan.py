@@ -40,7 +40,7 @@ def find_suspects(table: str, parts: Mapping[str, Sequence[str]], *, check_by_ch
             files_of: dict[str, list[str]] = {}
             for file in files:
                 files_of.setdefault(partition_of[file], []).append(file)
-            layout = _Layout(connection, contract(table), files_of)
+            layout = _LayoutFiles(connection, contract(table), files_of)
             misshapen = layout.misshapen()
             found += layout.check_by_check(misshapen) if misshapen or check_by_check else layout.scan()
     return found
@@ -70,7 +70,7 @@ def _types(connection: duckdb.DuckDBPyConnection, query: str, parameters: Sequen
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _LayoutFiles:
     """Files of one layout, by their partition."""
 
     connection: duckdb.DuckDBPyConnection

@@ -9,7 +9,7 @@ from functools import cache, partial
 
 from goodput.contracts import contract
 from goodput.plumbing.graph import statement
-from goodput.plumbing.lineage_columns import NOTHING, UNKNOWN, Made
+from goodput.plumbing.lineage_columns import NOTHING, UNKNOWN, ColumnOrigins
 from goodput.plumbing.lineage_scopes import outputs
 from goodput.plumbing.node import STORED, Node
 from goodput.plumbing.sql_files import sql_names
@@ -42,15 +42,15 @@ def column_lineage(node: Node, table: str) -> Lineage:
 
 
 @cache
-def _made(relation: str, no_rows: frozenset[str]) -> Made:
+def _made(relation: str, no_rows: frozenset[str]) -> ColumnOrigins:
     return outputs(statement(relation), partial(_columns_of, no_rows=no_rows))
 
 
-def _columns_of(read: str, no_rows: frozenset[str]) -> Made:
+def _columns_of(read: str, no_rows: frozenset[str]) -> ColumnOrigins:
     """The columns of a relation that SQL reads: a table's, those of the SQL that makes it, or what Python registers."""
     if read in STORED:
         columns = (column.name for column in contract(read).columns)
-        return Made({name: frozenset({(read, name)}) for name in columns})
+        return ColumnOrigins({name: frozenset({(read, name)}) for name in columns})
     if read in sql_names() - _COUNTED:
         return _made(read, no_rows)
-    return Made(rest=NOTHING if read in no_rows | _COUNTED else UNKNOWN)
+    return ColumnOrigins(rest=NOTHING if read in no_rows | _COUNTED else UNKNOWN)

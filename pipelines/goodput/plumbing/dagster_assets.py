@@ -13,7 +13,7 @@ from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_AS
 
 from goodput.contracts import contract, contract_names
 from goodput.plumbing.dagster_columns import lineage_table, schema_of
-from goodput.plumbing.dagster_events import Events
+from goodput.plumbing.dagster_events import ReportEvents
 from goodput.plumbing.dagster_partitions import HOURS, update_hours
 from goodput.plumbing.hours import is_hour
 from goodput.plumbing.node import Context
@@ -68,7 +68,7 @@ def step_assets(
             context.log.error(_blocked(outcome))
         blocked = {item.partition for item in outcome.blocked} if outcome else set()
         computed = {*(outcome.computed if outcome else ()), *partitions} - blocked  # what is blocked is as it was
-        yield from _results(assets, Events(context.instance, now, known, hours), computed)
+        yield from _results(assets, ReportEvents(context.instance, now, known, hours), computed)
 
     return step
 
@@ -79,7 +79,7 @@ def _unknown_hours(instance: dg.DagsterInstance, assets: Sequence[StoredAsset], 
     return {hour for hour in called if is_hour(hour)} - set(instance.get_dynamic_partitions(HOURS.name or ""))
 
 
-def _results(assets: Sequence[StoredAsset], events: Events, computed: Collection[str]) -> Results:
+def _results(assets: Sequence[StoredAsset], events: ReportEvents, computed: Collection[str]) -> Results:
     for asset in assets:
         yield from events.of(asset, computed or {"all"})
         # Dagster would report one version for all partitions of the run, also of those that are blocked.

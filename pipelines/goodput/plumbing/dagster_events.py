@@ -23,14 +23,14 @@ from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.dagster_columns import lineage_of
 from goodput.plumbing.hours import day_of, is_hour
 from goodput.plumbing.node import Context
-from goodput.plumbing.stored_assets import DATABASE, Held, StoredAsset
+from goodput.plumbing.stored_assets import DATABASE, AssetContent, StoredAsset
 
-_EMPTY = Held("empty", 0)  # an hour of which a table has no part, as nothing calls for one
+_EMPTY = AssetContent("empty", 0)  # an hour of which a table has no part, as nothing calls for one
 _LISTED = 20  # blocked partitions that an event lists
 
 
 @dataclass
-class Events:
+class ReportEvents:
     """The events of one report about some of `assets`, the lake being as `context` has it."""
 
     instance: dg.DagsterInstance
@@ -79,7 +79,7 @@ class Events:
         for hour in new:
             yield self._materialization(asset, hour, known[hour], is_newest=hour == new[-1])
 
-    def _known_hours(self, asset: StoredAsset) -> dict[str, Held]:
+    def _known_hours(self, asset: StoredAsset) -> dict[str, AssetContent]:
         found = {hour: asset.held(self.context.lake, hour) for hour in self.hours}
         return {
             hour: held or _EMPTY for hour, held in found.items() if held or self._is_empty(asset, (hour, day_of(hour)))
@@ -128,7 +128,7 @@ class Events:
         )
 
     def _materialization(
-        self, asset: StoredAsset, hour: str | None, held: Held, *, is_newest: bool
+        self, asset: StoredAsset, hour: str | None, held: AssetContent, *, is_newest: bool
     ) -> dg.AssetMaterialization:
         """The lineage of columns is shown of the newest event alone, and is kilobytes long."""
         self.emitted += 1
@@ -151,7 +151,7 @@ class Events:
         page = self.context.settings.report_path if asset.name == DATABASE else None
         return {} if page is None else {"report": dg.MetadataValue.path(str(page.absolute()))}
 
-    def _tags(self, asset: StoredAsset, held: Held) -> dict[str, str]:
+    def _tags(self, asset: StoredAsset, held: AssetContent) -> dict[str, str]:
         """The version, and the event and version of each input, by which Dagster sees what is stale."""
         tags = {DATA_VERSION_TAG: held.version, DATA_VERSION_IS_USER_PROVIDED_TAG: "true"}
         tags[CODE_VERSION_TAG] = asset.code_version or "none"

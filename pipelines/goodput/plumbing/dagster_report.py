@@ -11,7 +11,7 @@ from dagster._core.events import DagsterEventType, StepMaterializationData  # ev
 from dagster._core.instance.utils import RUNLESS_JOB_NAME, RUNLESS_RUN_ID
 from dagster._core.storage.event_log import SqliteEventLogStorage
 
-from goodput.plumbing.dagster_events import Events
+from goodput.plumbing.dagster_events import ReportEvents
 from goodput.plumbing.dagster_partitions import update_hours
 from goodput.plumbing.node import Context
 from goodput.plumbing.plan import Outcome
@@ -36,7 +36,7 @@ def report(
     """
     hours = hours_of(assets, context)
     update_hours(instance, hours)
-    events = Events(instance, context, assets, hours)
+    events = ReportEvents(instance, context, assets, hours)
     computed = {outcome.node.name: _hours(outcome) for outcome in outcomes}
     made = {asset.name: list(events.of(asset, computed.get(asset.step, ()))) for asset in assets}
     checked = [asset for asset in assets if asset.check and (made[asset.name] or asset.step in computed)]
@@ -50,7 +50,7 @@ def _hours(outcome: Outcome) -> Collection[str]:
     return outcome.computed.keys() or {"none"}
 
 
-def _evaluation(events: Events, asset: StoredAsset) -> dg.AssetCheckEvaluation:
+def _evaluation(events: ReportEvents, asset: StoredAsset) -> dg.AssetCheckEvaluation:
     found = events.check_of(asset)
     return dg.AssetCheckEvaluation(
         dg.AssetKey(asset.name), str(found.check_name), found.passed, found.metadata, description=found.description

@@ -358,7 +358,7 @@ def _lake_folder(lake: Lake) -> str:
 
 
 def _address(lake: Lake) -> str:
-    """Where views look that are told no other place."""
+    """Where views look that are given no other place."""
     return lake.store.url or str(lake.root.absolute())
 
 

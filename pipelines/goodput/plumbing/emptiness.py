@@ -31,7 +31,7 @@ def _fewest(found: Collection[frozenset[str]]) -> Emptied:
 
 
 @dataclass(frozen=True)
-class Reading:
+class QueryReader:
     """Reads parsed queries. `is_scalar`: whether a function is known to give a value for each row, and no aggregate."""
 
     is_scalar: Callable[[str], bool]

@@ -15,7 +15,7 @@ import duckdb
 
 from goodput.errors import RelationCycle, SqlUnreadable
 from goodput.plumbing.cache_file import read_cache
-from goodput.plumbing.emptiness import Emptied, Reading
+from goodput.plumbing.emptiness import Emptied, QueryReader
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.sql_files import MACROS, sql_file, sql_names
@@ -78,7 +78,7 @@ def _read(name: str) -> Relation:
     parsed = _parsed(serialized, statements)
     called = _with_all_that_they_call(parsed.calls)
     meaning = fingerprint(parsed.digest, {macro: _macros()[macro].digest for macro in sorted(called)})
-    emptied = Reading(_is_scalar).emptied(statements[0]["node"])
+    emptied = QueryReader(_is_scalar).emptied(statements[0]["node"])
     return Relation(name, frozenset(parsed.reads), frozenset(called), meaning, emptied)
 
 

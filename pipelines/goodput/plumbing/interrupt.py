@@ -31,7 +31,7 @@ _running: WeakSet[Interruptible] = WeakSet()
 
 
 class _Process:
-    """Whether Ctrl-C was pressed since the process watches for it, as Python and as the system says; what is said."""
+    """Whether Ctrl-C was pressed since the process watches for it, as Python and as the system report; the message."""
 
     pressed = False
     heard = False
@@ -85,7 +85,7 @@ def stoppable(connection: Connection) -> Connection:
 
 
 def say(line: str) -> None:
-    """What is said when the command ends by Ctrl-C, in the place of that alone."""
+    """The message when the command ends by Ctrl-C, in the place of that alone."""
     _Process.line = line
 
 

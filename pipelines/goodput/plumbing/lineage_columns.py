@@ -9,7 +9,7 @@ UNKNOWN: Deps = frozenset({("", "")})
 
 
 @dataclass(frozen=True)
-class Made:
+class ColumnOrigins:
     """The columns of a relation by name, in order; `rest` is what any other column is made of, None: there is none."""
 
     named: Mapping[str, Deps] = field(default_factory=dict)
@@ -24,29 +24,29 @@ class Made:
         """What a whole row is made of."""
         return union([*self.named.values(), self.rest or NOTHING])
 
-    def called(self, names: Sequence[str]) -> "Made":
+    def called(self, names: Sequence[str]) -> "ColumnOrigins":
         """The same with other names for its first columns."""
         if not names:
             return self
         if self.rest is not None and len(self.named) < len(names):
-            return Made({name.lower(): self.rest for name in names}, self.rest)
+            return ColumnOrigins({name.lower(): self.rest for name in names}, self.rest)
         new = {old: name.lower() for old, name in zip(self.named, names, strict=False)}
-        return Made({new.get(old, old): deps for old, deps in self.named.items()}, self.rest)
+        return ColumnOrigins({new.get(old, old): deps for old, deps in self.named.items()}, self.rest)
 
 
-def by_name(left: Made, right: Made) -> Made:
+def by_name(left: ColumnOrigins, right: ColumnOrigins) -> ColumnOrigins:
     """The columns of two relations laid one below the other by their names."""
     names = dict.fromkeys([*left.named, *right.named])
     rest = None if left.rest is None and right.rest is None else (left.rest or NOTHING) | (right.rest or NOTHING)
-    return Made({name: (left.get(name) or NOTHING) | (right.get(name) or NOTHING) for name in names}, rest)
+    return ColumnOrigins({name: (left.get(name) or NOTHING) | (right.get(name) or NOTHING) for name in names}, rest)
 
 
-def by_position(left: Made, right: Made) -> Made:
+def by_position(left: ColumnOrigins, right: ColumnOrigins) -> ColumnOrigins:
     """The same by their places."""
     if left.rest is not None or right.rest is not None:
-        return Made(rest=UNKNOWN)
+        return ColumnOrigins(rest=UNKNOWN)
     pairs = zip(left.named.items(), right.named.values(), strict=False)
-    return Made({name: deps | others for (name, deps), others in pairs})
+    return ColumnOrigins({name: deps | others for (name, deps), others in pairs})
 
 
 def union(found: Iterable[Deps]) -> Deps:

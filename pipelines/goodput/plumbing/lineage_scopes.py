@@ -9,13 +9,13 @@ from dataclasses import dataclass, field
 from functools import reduce
 from typing import Any
 
-from goodput.plumbing.lineage_columns import NOTHING, UNKNOWN, Deps, Made, by_name, by_position, union
+from goodput.plumbing.lineage_columns import NOTHING, UNKNOWN, ColumnOrigins, Deps, by_name, by_position, union
 
 _UNFOLDS = frozenset({"unnest", "generate_series", "range"})  # functions of FROM that make their rows of arguments
 
 
-ColumnsOf = Callable[[str], Made]
-Ctes = Mapping[str, Made]
+ColumnsOf = Callable[[str], ColumnOrigins]
+Ctes = Mapping[str, ColumnOrigins]
 
 
 @dataclass
@@ -25,7 +25,7 @@ class _Scope:
     columns_of: ColumnsOf
     ctes: Ctes
     outer: "_Scope | None" = None
-    sources: dict[str, Made] = field(default_factory=dict)
+    sources: dict[str, ColumnOrigins] = field(default_factory=dict)
     listed: dict[str, Deps] = field(default_factory=dict)
 
     def resolve(self, names: Sequence[str]) -> Deps:
@@ -47,12 +47,12 @@ class _Scope:
         return around
 
 
-def outputs(query: Mapping[str, Any], columns_of: ColumnsOf) -> Made:
+def outputs(query: Mapping[str, Any], columns_of: ColumnsOf) -> ColumnOrigins:
     """The columns of a query; `columns_of` knows the relations that it reads."""
     return _query(query, _Scope(columns_of, {}))
 
 
-def _query(node: Mapping[str, Any], around: _Scope) -> Made:
+def _query(node: Mapping[str, Any], around: _Scope) -> ColumnOrigins:
     ctes = dict(around.ctes)
     for common in node.get("cte_map", {}).get("map", ()):
         made = _query(common["value"]["query_node"], _Scope(around.columns_of, ctes, around.outer, around.sources))
@@ -66,10 +66,10 @@ def _query(node: Mapping[str, Any], around: _Scope) -> Made:
             return reduce(by_name if node["setop_type"] == "UNION_BY_NAME" else by_position, parts)
         case "RECURSIVE_CTE_NODE":
             return _recursive(node, within)
-    return Made(rest=UNKNOWN)
+    return ColumnOrigins(rest=UNKNOWN)
 
 
-def _recursive(node: Mapping[str, Any], within: _Scope) -> Made:
+def _recursive(node: Mapping[str, Any], within: _Scope) -> ColumnOrigins:
     made, before = _query(node["left"], within), None
     while made != before:
         ctes = {**within.ctes, node["cte_name"].lower(): made}
@@ -77,7 +77,7 @@ def _recursive(node: Mapping[str, Any], within: _Scope) -> Made:
     return made
 
 
-def _select(node: Mapping[str, Any], scope: _Scope) -> Made:
+def _select(node: Mapping[str, Any], scope: _Scope) -> ColumnOrigins:
     _read_from(node.get("from_table", {}), scope)
     rest: Deps | None = None
     for number, item in enumerate(node["select_list"]):
@@ -85,13 +85,13 @@ def _select(node: Mapping[str, Any], scope: _Scope) -> Made:
         if starred is not None:
             found = _each(item, _star(starred, scope), scope)
         elif item.get("function_name") == "unnest" and "alias" not in item:  # of a struct: a column for each field
-            found = Made(rest=_expression(item, scope))
+            found = ColumnOrigins(rest=_expression(item, scope))
         else:
-            found = Made({_name(item, number): _expression(item, scope)})
+            found = ColumnOrigins({_name(item, number): _expression(item, scope)})
         rest = found.rest if rest is None else rest | (found.rest or NOTHING)
         for name, deps in found.named.items():
             scope.listed[name] = scope.listed.get(name, NOTHING) | deps
-    return Made(dict(scope.listed), rest)
+    return ColumnOrigins(dict(scope.listed), rest)
 
 
 def _name(item: Mapping[str, Any], number: int) -> str:
@@ -111,25 +111,25 @@ def _stars(node: Any) -> Iterator[Mapping[str, Any]]:
             yield from _stars(part)
 
 
-def _each(item: Mapping[str, Any], starred: Made, scope: _Scope) -> Made:
+def _each(item: Mapping[str, Any], starred: ColumnOrigins, scope: _Scope) -> ColumnOrigins:
     """An expression over a star: one of its kind, and of the same name, for each column."""
     if item.get("alias"):
-        return Made(rest=UNKNOWN)
+        return ColumnOrigins(rest=UNKNOWN)
     named = {name: _expression(item, scope, star=deps) for name, deps in starred.named.items()}
-    return Made(named, None if starred.rest is None else _expression(item, scope, star=starred.rest))
+    return ColumnOrigins(named, None if starred.rest is None else _expression(item, scope, star=starred.rest))
 
 
-def _star(item: Mapping[str, Any], scope: _Scope) -> Made:
+def _star(item: Mapping[str, Any], scope: _Scope) -> ColumnOrigins:
     """Columns of `*`, `alias.*` or `COLUMNS(...)`, without those that are excluded, with those that are replaced."""
     if item.keys() - {"class", "type", "relation_name", "exclude_list", "replace_list", "columns", "expr"}:
-        return Made(rest=UNKNOWN)
+        return ColumnOrigins(rest=UNKNOWN)
     if chosen := item.get("expr"):
         if chosen["class"] == "STAR":
             return _star(chosen, scope)
         if chosen["class"] != "CONSTANT" or chosen["literal"]["kind"] != "STRING":
-            return Made(rest=UNKNOWN)
+            return ColumnOrigins(rest=UNKNOWN)
         every, pattern = _star({"class": "STAR"}, scope), re.compile(chosen["literal"]["text"])
-        return Made({name: deps for name, deps in every.named.items() if pattern.search(name)}, every.rest)
+        return ColumnOrigins({name: deps for name, deps in every.named.items() if pattern.search(name)}, every.rest)
     of = item.get("relation_name", "").lower()
     sources = [made for alias, made in scope.sources.items() if of in {"", alias}]
     excluded = {name.lower() for name in item.get("exclude_list", ()) if isinstance(name, str)}
@@ -141,7 +141,7 @@ def _star(item: Mapping[str, Any], scope: _Scope) -> Made:
     for replaced in item.get("replace_list", ()):
         found[replaced["key"].lower()] = _expression(replaced["value"], scope)
     rests = [made.rest for made in sources if made.rest is not None]
-    return Made(found, union(rests) if rests else None)
+    return ColumnOrigins(found, union(rests) if rests else None)
 
 
 def _expression(node: Any, scope: _Scope, bound: frozenset[str] = frozenset(), *, star: Deps = UNKNOWN) -> Deps:
@@ -164,7 +164,7 @@ def _expression(node: Any, scope: _Scope, bound: frozenset[str] = frozenset(), *
 
 def _subquery(node: Mapping[str, Any], scope: _Scope, bound: frozenset[str]) -> Deps:
     query = node["subquery"]["node"]
-    inner = _Scope(scope.columns_of, scope.ctes, scope, {name: Made({name: NOTHING}) for name in bound})
+    inner = _Scope(scope.columns_of, scope.ctes, scope, {name: ColumnOrigins({name: NOTHING}) for name in bound})
     if node["subquery_type"] == "EXISTS":  # whether there are rows is decided by what they are filtered by
         if query["type"] != "SELECT_NODE" or query["cte_map"]:
             return UNKNOWN
@@ -202,17 +202,19 @@ def _read_from(node: Mapping[str, Any], scope: _Scope) -> None:
             made = _query(node["subquery"]["node"], scope)
         case "EXPRESSION_LIST":
             rows = [[_expression(value, scope) for value in row] for row in node["values"]]
-            made = Made({f"col{number}": union(column) for number, column in enumerate(zip(*rows, strict=True))})
+            made = ColumnOrigins(
+                {f"col{number}": union(column) for number, column in enumerate(zip(*rows, strict=True))}
+            )
         case "PIVOT" if "unpivot_names" in node and len(node["pivots"]) == 1:
             made = _unpivoted(node, scope)
         case "TABLE_FUNCTION" if node["function"]["function_name"].lower() in _UNFOLDS:
-            made = Made(rest=_expression(node["function"], scope))
+            made = ColumnOrigins(rest=_expression(node["function"], scope))
         case _:
-            made = Made(rest=UNKNOWN)
+            made = ColumnOrigins(rest=UNKNOWN)
     scope.sources[alias] = made.called(names)
 
 
-def _unpivoted(node: Mapping[str, Any], scope: _Scope) -> Made:
+def _unpivoted(node: Mapping[str, Any], scope: _Scope) -> ColumnOrigins:
     """Columns laid end to end: one of their values, and one of their names, beside the columns that are left."""
     within = _Scope(scope.columns_of, scope.ctes, scope.outer)
     _read_from(node["source"], within)
@@ -225,8 +227,8 @@ def _unpivoted(node: Mapping[str, Any], scope: _Scope) -> Made:
         elif item.get("class") == "COLUMN_REF":
             chosen[item["column_names"][-1].lower()] = _expression(item, within)
         else:
-            return Made(rest=UNKNOWN)
+            return ColumnOrigins(rest=UNKNOWN)
     every = _star({"class": "STAR"}, within)
     left = {name: deps for name, deps in every.named.items() if name not in chosen}
     values = dict.fromkeys((name.lower() for name in node["unpivot_names"]), union(chosen.values()))
-    return Made({**left, **dict.fromkeys(pivot["unpivot_names"], NOTHING), **values}, every.rest)
+    return ColumnOrigins({**left, **dict.fromkeys(pivot["unpivot_names"], NOTHING), **values}, every.rest)

@@ -48,7 +48,7 @@ class Lookaround:
 
 @dataclass(frozen=True)
 class Context:
-    """What a run of the plan works on: the lake as it is now, the settings, who is told of it or helps, the time."""
+    """What a run of the plan works on: the lake as it is now, the settings, who hears of it or helps, the time."""
 
     lake: Lake
     settings: Settings

@@ -21,7 +21,7 @@ from goodput.plumbing.graph import relation
 from goodput.plumbing.node import Batch, Context, Node, hours_in, partitions_of
 from goodput.plumbing.runner import Died, InProcess, Runner
 from goodput.plumbing.sharded import in_shards, is_cut
-from goodput.plumbing.work import Broken, Divided, Done, Made, work
+from goodput.plumbing.work import Broken, ComputedBatch, Divided, Done, work
 
 HERE = InProcess()
 
@@ -244,9 +244,9 @@ def _not_large(
 def _settle_told(context: Context, batch: Batch, done: Done, outcome: Outcome, blocked: Blocked) -> None:
     """Settle what became of a batch, within a span of its own that began with its computation."""
     first, last = min(batch.partitions), max(batch.partitions)
-    told = {"node": batch.node.name, "tables": ", ".join(batch.node.tables), "first": first, "last": last}
+    attributes = {"node": batch.node.name, "tables": ", ".join(batch.node.tables), "first": first, "last": last}
     since_ns, partitions = done.began_ns, len(batch.partitions)
-    with context.telemetry.part("partitions", since_ns=since_ns, partitions=partitions, **told) as span:
+    with context.telemetry.part("partitions", since_ns=since_ns, partitions=partitions, **attributes) as span:
         rows, failed = sum(outcome.rows.values()), len(outcome.blocked)
         _settle(context, batch, done, outcome, blocked)
         span.note(rows=sum(outcome.rows.values()) - rows, blocked=len(outcome.blocked) - failed)
@@ -255,7 +255,7 @@ def _settle_told(context: Context, batch: Batch, done: Done, outcome: Outcome, b
 
 
 def _settle(context: Context, batch: Batch, done: Done, outcome: Outcome, blocked: Blocked) -> None:
-    if isinstance(done, Made):
+    if isinstance(done, ComputedBatch):
         _commit(context, batch, done, outcome)
         return
     (partition,) = batch.partitions
@@ -263,7 +263,7 @@ def _settle(context: Context, batch: Batch, done: Done, outcome: Outcome, blocke
     outcome.blocked.append(BlockedPartition(batch.node.tables[0], partition, done.reason))
 
 
-def _commit(context: Context, batch: Batch, made: Made, outcome: Outcome) -> None:
+def _commit(context: Context, batch: Batch, made: ComputedBatch, outcome: Outcome) -> None:
     """Make good parts count. A partition that breaks one table's contract is blocked for all tables of its node, so
     that they never disagree; the account of its rows counts all the same."""
     node, catalog = batch.node, context.lake.catalog

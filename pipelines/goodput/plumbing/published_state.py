@@ -10,27 +10,27 @@ from goodput.plumbing.database import deliveries_file, published, published_dige
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.sql_files import sql_file
-from goodput.plumbing.stored_assets import Held
+from goodput.plumbing.stored_assets import AssetContent
 
 _SHOWN = ("slice", "offered", "goodput", "binding", "per_accepted")  # a cell of metadata is narrow
 
 
-def held_in_database(lake: Lake) -> Held | None:
+def held_in_database(lake: Lake) -> AssetContent | None:
     """What goodput.duckdb holds, with the latest day as its headline; None before the first run."""
     digests = published_digests(lake)
     if not digests:
         return None
     rows = sum(row_counts(lake).values())
-    return Held(fingerprint(digests), rows, lake.database.stat().st_size, _headline(lake), _facts(lake))
+    return AssetContent(fingerprint(digests), rows, lake.database.stat().st_size, _headline(lake), _facts(lake))
 
 
-def held_in_deliveries(lake: Lake) -> Held | None:
+def held_in_deliveries(lake: Lake) -> AssetContent | None:
     """What became of the alarms that were to be sent to channels; None before the first run."""
     path = deliveries_file(lake)
     if not path.exists():
         return None
     content = path.read_bytes()
-    return Held(hashlib.sha256(content).hexdigest()[:32], pq.read_metadata(path).num_rows, len(content))
+    return AssetContent(hashlib.sha256(content).hexdigest()[:32], pq.read_metadata(path).num_rows, len(content))
 
 
 def _headline(lake: Lake) -> str:

@@ -15,7 +15,7 @@ from pathlib import Path
 from goodput.plumbing.lake import SHARDS, Lake
 from goodput.plumbing.node import Batch, Shards
 from goodput.plumbing.runner import Died, Runner
-from goodput.plumbing.work import Broken, Done, Made, attempt, audited
+from goodput.plumbing.work import Broken, ComputedBatch, Done, attempt, audited
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,10 @@ def _together(batches: Sequence[Batch], runner: Runner) -> Iterator[tuple[Batch,
             if step.number in broken:
                 yield step.batch, broken[step.number]
         for step, united in runner.map(_unite, [step for step in steps if step.number not in broken]):
-            yield step.batch, replace(united, began_ns=began_ns) if isinstance(united, Made) else _broken(united)
+            yield (
+                step.batch,
+                replace(united, began_ns=began_ns) if isinstance(united, ComputedBatch) else _broken(united),
+            )
 
 
 def _made(step: _Step, at: int) -> Path:

@@ -1,6 +1,6 @@
 """Where a lake is kept: in its folder, or in an object store, of which the folder on this machine is a copy.
 
-Everything computes, reads and commits in the folder. What the folder has beyond that is said here: nothing for a lake
+Everything computes, reads and commits in the folder. What the folder has beyond that is here: nothing for a lake
 of files, which is what this class does; `object_store` has the other one.
 """
 

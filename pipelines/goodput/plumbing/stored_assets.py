@@ -27,7 +27,7 @@ STAGES = {
 
 
 @dataclass(frozen=True)
-class Held:
+class AssetContent:
     """What an asset holds of an hour, or in all: a digest of it, its rows, its size and what to say of it in short.
 
     `facts` are numbers by name that are worth a line over time.
@@ -54,7 +54,7 @@ class StoredAsset:
     description: str
     kinds: tuple[str, ...] = IN_LAKE
     node: Node | None = None
-    look: Callable[[Lake], Held | None] | None = None
+    look: Callable[[Lake], AssetContent | None] | None = None
 
     @property
     def is_hourly(self) -> bool:
@@ -75,7 +75,7 @@ class StoredAsset:
             return meaning(self.node)[:12]
         return fingerprint(contract(self.name).meaning)[:12] if self.look is None else ""
 
-    def held(self, lake: Lake, hour: str | None) -> Held | None:
+    def held(self, lake: Lake, hour: str | None) -> AssetContent | None:
         """What it holds of an hour, or of all with None; None where there is nothing.
 
         Windows longer than an hour belong to their day: such a day counts as each of its hours where the table has no
@@ -138,5 +138,5 @@ def hours_of(assets: Sequence[StoredAsset], context: Context) -> list[str]:
     return sorted(hour for hour in hours if counts(hour))
 
 
-def _held(version: str, parts: Sequence[Part]) -> Held:
-    return Held(version, sum(part.rows for part in parts), sum(part.size_bytes for part in parts))
+def _held(version: str, parts: Sequence[Part]) -> AssetContent:
+    return AssetContent(version, sum(part.rows for part in parts), sum(part.size_bytes for part in parts))

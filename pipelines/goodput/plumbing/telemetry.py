@@ -1,6 +1,6 @@
 """What a run tells of itself while it works: spans, quantities and records. Who sends them is not known here.
 
-A span lasts as long as its block. Nothing that is told holds text or identities of telemetry that was read.
+A span lasts as long as its block. Nothing that is recorded holds text or identities of telemetry that was read.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ Value = str | int | float | bool
 Severity = Literal["info", "warning", "error"]
 
 
-class Span(Protocol):
+class WorkSpan(Protocol):
     """One piece of work, from the beginning of its block to the end."""
 
     def note(self, **attributes: Value) -> None:
@@ -29,17 +29,17 @@ class Telemetry(Protocol):
 
     @property
     def is_on(self) -> bool:
-        """Whether anybody listens; what has to be looked up to be told is not looked up otherwise."""
+        """Whether anybody listens; what has to be looked up to be recorded is not looked up otherwise."""
         ...
 
-    def span(self, name: str, **attributes: Value) -> AbstractContextManager[Span]:
+    def span(self, name: str, **attributes: Value) -> AbstractContextManager[WorkSpan]:
         """A span within the one that is open; an exception that leaves its block fails it."""
         ...
 
-    def part(self, name: str, *, since_ns: int | None = None, **attributes: Value) -> AbstractContextManager[Span]:
+    def part(self, name: str, *, since_ns: int | None = None, **attributes: Value) -> AbstractContextManager[WorkSpan]:
         """A span of which there may be very many: beyond the first of them within one span they are only counted.
 
-        `since_ns`: it began then (Unix nanoseconds), before anybody told of it.
+        `since_ns`: it began then (Unix nanoseconds), before anybody recorded it.
         """
         ...
 
@@ -70,12 +70,12 @@ class Silent:
     is_on = False
 
     @contextmanager
-    def span(self, name: str, **attributes: Value) -> Iterator[Span]:
+    def span(self, name: str, **attributes: Value) -> Iterator[WorkSpan]:
         """No span."""
         yield _Unheard()
 
     @contextmanager
-    def part(self, name: str, *, since_ns: int | None = None, **attributes: Value) -> Iterator[Span]:
+    def part(self, name: str, *, since_ns: int | None = None, **attributes: Value) -> Iterator[WorkSpan]:
         """No span."""
         yield _Unheard()
 

@@ -20,7 +20,7 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True)
-class Made:
+class ComputedBatch:
     """The parts of a batch, and by table what the audit found in them; when its computation began, Unix ns."""
 
     parts: Parts
@@ -44,7 +44,7 @@ class Divided:
     alone: Collection[str]
 
 
-Done = Made | Broken
+Done = ComputedBatch | Broken
 
 
 def work(batch: Batch) -> Done | Divided:
@@ -55,19 +55,19 @@ def work(batch: Batch) -> Done | Divided:
     return attempt(lambda began_ns: _worked(batch, began_ns))
 
 
-def _worked(batch: Batch, began_ns: int) -> Made | Divided:
+def _worked(batch: Batch, began_ns: int) -> ComputedBatch | Divided:
     alone = batch.node.alone(batch) if batch.node.alone and len(batch.partitions) > 1 else ()
     return Divided(alone) if alone else audited(batch, batch.node.compute(batch), began_ns)
 
 
-def audited(batch: Batch, parts: Parts, began_ns: int) -> Made:
+def audited(batch: Batch, parts: Parts, began_ns: int) -> ComputedBatch:
     """The parts of a batch with what an audit finds in them."""
     failures = {table: audit(table, _candidates(parts.get(table, {}))) for table in batch.node.audited}
-    return Made(parts, failures, began_ns)
+    return ComputedBatch(parts, failures, began_ns)
 
 
 def attempt(do: Callable[[int], Result]) -> Result | Broken:
-    """What comes of something that is told when it began (Unix ns), or why nothing does.
+    """What comes of something that takes the time at which it began (Unix ns), or why nothing does.
 
     Raises GoodputError where the lake itself cannot be used, and KeyboardInterrupt.
     """
@@ -76,7 +76,7 @@ def attempt(do: Callable[[int], Result]) -> Result | Broken:
         return do(began_ns)
     except GoodputError:
         raise
-    except BaseException as error:  # whatever breaks is told, a panic in Rust too, which is no Exception
+    except BaseException as error:  # whatever breaks is reported, a panic in Rust too, which is no Exception
         interrupt.check(error)
         return Broken(_short(error), traceback.format_exc(), began_ns)
 

@@ -19,7 +19,7 @@ Headers = list[tuple[bytes, bytes]]
 _CLOSE = (b"connection", b"close")
 
 
-class OtlpEndpoint:
+class OtlpReceiver:
     """POST /v1/traces, /v1/metrics and /v1/logs, and Langfuse's path of traces; GET /health.
 
     A message is acknowledged once it is on disk. A token may come as that of `Bearer` or, since SDKs of Langfuse send

@@ -6,7 +6,7 @@ from enum import Enum
 
 from goodput.collect.otlp.fields import LOGS, METRICS, SPANS, Signal
 from goodput.collect.otlp.limits import Limits
-from goodput.collect.otlp.single import Framed, framed_line, framed_message
+from goodput.collect.otlp.single import SingleMessage, framed_line, framed_message
 
 
 class Encoding(Enum):
@@ -16,7 +16,7 @@ class Encoding(Enum):
     PROTOBUF = ("application/x-protobuf", b"", framed_message, "pb")
 
     def __init__(
-        self, content_type: str, empty: bytes, framed: Callable[[bytes, Signal, Limits], Framed], suffix: str
+        self, content_type: str, empty: bytes, framed: Callable[[bytes, Signal, Limits], SingleMessage], suffix: str
     ) -> None:
         self.content_type = content_type
         self.empty = empty

@@ -21,7 +21,7 @@ _ATTEMPTS = 3  # a file may be moved while it is written to; one that always is,
 
 
 @dataclass
-class _File:
+class _OpenFile:
     path: Path
     descriptor: int
     opened_s: float
@@ -54,7 +54,7 @@ class LandingFiles:
         self._rotate_bytes = rotate_bytes
         self._rotate_s = rotate_s
         self._clock = clock
-        self._open: dict[Kind, _File] = {}
+        self._open: dict[Kind, _OpenFile] = {}
 
     def append(self, kind: Kind, messages: Iterable[bytes]) -> None:
         """Append whole messages, durably. Raises OSError, and then none of them is in a file of the folder."""
@@ -78,7 +78,7 @@ class LandingFiles:
         while self._open:
             os.close(self._open.popitem()[1].descriptor)
 
-    def _file(self, kind: Kind) -> tuple[_File, int]:
+    def _file(self, kind: Kind) -> tuple[_OpenFile, int]:
         """The file to append to, and its size."""
         file = self._open.get(kind)
         if file:
@@ -90,7 +90,7 @@ class LandingFiles:
         file = self._open[kind] = self._make(kind)
         return file, 0
 
-    def _make(self, kind: Kind) -> _File:
+    def _make(self, kind: Kind) -> _OpenFile:
         make_folder(self._folder)
         stem = f"{NAMES[kind.signal]}-{datetime.now(UTC):%Y%m%dT%H%M%SZ}"
         number = 0
@@ -98,7 +98,7 @@ class LandingFiles:
             number += 1
             path = self._folder / f"{stem}-{number:04}.{kind.encoding.suffix}"
             with suppress(FileExistsError):
-                file = _File(path, os.open(path, _NEW, 0o666), self._clock())
+                file = _OpenFile(path, os.open(path, _NEW, 0o666), self._clock())
                 break
         try:
             sync_folder(self._folder)
@@ -108,7 +108,7 @@ class LandingFiles:
         self.files_made += 1
         return file
 
-    def _abandon(self, file: _File, acknowledged_bytes: int) -> None:
+    def _abandon(self, file: _OpenFile, acknowledged_bytes: int) -> None:
         """Cut off what was not acknowledged, as far as the disk still lets us: readers bear a torn tail too."""
         with suppress(OSError):
             os.ftruncate(file.descriptor, acknowledged_bytes)

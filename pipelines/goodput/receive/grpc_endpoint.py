@@ -101,8 +101,8 @@ class GrpcEndpoint:
         if self._under_way.total() >= _MOST_AT_ONCE:
             raise RequestRefused(503, f"more than {_MOST_AT_ONCE} exports are under way", BUSY_RETRY_AFTER_S)
         if self._under_way[peer] >= self._most_of_peer:
-            said = f"more than {self._most_of_peer} exports of one address are under way (max_connections_per_peer)"
-            raise RequestRefused(429, said, BUSY_RETRY_AFTER_S)
+            reason = f"more than {self._most_of_peer} exports of one address are under way (max_connections_per_peer)"
+            raise RequestRefused(429, reason, BUSY_RETRY_AFTER_S)
         self._under_way[peer] += 1
         try:
             yield

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from goodput.collect.otlp.fields import Signal
 from goodput.collect.otlp.limits import Limits
-from goodput.collect.otlp.single import Framed, Unreadable
+from goodput.collect.otlp.single import SingleMessage, Unreadable
 from goodput.listen.token import is_let_in
 from goodput.receive.commit import GroupCommit
 from goodput.receive.encoding import NAMES, PATHS, Kind
@@ -100,7 +100,7 @@ class Intake:
         self.tally.refused[refused.status] += 1
         return refused
 
-    def _checked(self, body: bytes, gzipped: bool, kind: Kind) -> Framed:
+    def _checked(self, body: bytes, gzipped: bool, kind: Kind) -> SingleMessage:
         message = gunzip(body, self.max_body_bytes) if gzipped else body
         try:
             return kind.encoding.framed(message, kind.signal, self._message_limits)

@@ -8,7 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from goodput.plumbing.telemetry import INTERVAL_S, Span, Telemetry
+from goodput.plumbing.telemetry import INTERVAL_S, Telemetry, WorkSpan
 from goodput.receive.intake import Intake, Tally
 from goodput.settings.model import Settings
 from goodput.telemetry.traced import tracing
@@ -44,7 +44,7 @@ def _report(settings: Settings, intake: Intake, interval_s: float, over: threadi
             before = now
 
 
-def _report_between(telemetry: Telemetry, span: Span, before: Tally, now: Tally) -> None:
+def _report_between(telemetry: Telemetry, span: WorkSpan, before: Tally, now: Tally) -> None:
     accepted, refused = now.accepted - before.accepted, now.refused - before.refused
     span.note(accepted=accepted, refused=refused.total())
     for outcome, requests in (("accepted", accepted), ("refused", refused.total())):

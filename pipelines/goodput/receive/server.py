@@ -16,7 +16,7 @@ from goodput.listen.door import Door
 from goodput.listen.http_server import GRACE_S, HttpServer, end_cleanly
 from goodput.listen.tls import tls_of
 from goodput.listen.token import RECEIVE_TOKEN
-from goodput.receive.app import OtlpEndpoint
+from goodput.receive.app import OtlpReceiver
 from goodput.receive.commit import GroupCommit
 from goodput.receive.files import LandingFiles, make_folder
 from goodput.receive.intake import Intake
@@ -30,13 +30,13 @@ FOLDER = "otlp"
 
 
 @dataclass(frozen=True)
-class Address(listen.Address):
+class ReceiverAddress(listen.Address):
     """Where to listen for both protocols; `grpc_port` is None where HTTP is all."""
 
     grpc_port: int | None = None
 
 
-def receive(settings: Settings, address: Address, report: Callable[[str], None]) -> None:
+def receive(settings: Settings, address: ReceiverAddress, report: Callable[[str], None]) -> None:
     """Serve until SIGTERM or SIGINT; what was acknowledged is on disk at every moment.
 
     Raises OpenToAnyone, AddressUnusable, CertificateUnusable, LandingUnwritable or ReceiverBusy before anything is
@@ -61,7 +61,7 @@ class Service:
         self._files = LandingFiles(folder, settings.receive.rotate_bytes, settings.receive.rotate_s)
         self._commit = GroupCommit(self._files)
         self.intake = Intake(settings, self._commit, token, report)
-        self._server = HttpServer(OtlpEndpoint(self.intake), Door(settings.receive), self._tls)
+        self._server = HttpServer(OtlpReceiver(self.intake), Door(settings.receive), self._tls)
 
     async def run(self, listener: socket.socket, host: str = "127.0.0.1", grpc_port: int | None = None) -> None:
         """Answer requests at a bound socket, and over gRPC at a port, until asked to stop; then report what came.
@@ -108,7 +108,7 @@ class Service:
         return "https" if self._tls else "http"
 
 
-def bound(address: Address) -> AbstractContextManager[socket.socket]:
+def bound(address: ReceiverAddress) -> AbstractContextManager[socket.socket]:
     """A listening socket. Raises AddressUnusable; OpenToAnyone where it would take telemetry from everyone."""
     return listen.bound(address, "send telemetry", RECEIVE_TOKEN)
 

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from goodput.notify.chart import Chart, Mark
+from goodput.notify.chart import AlarmChart, Mark
 from goodput.report.looks import INK, MUTED, PURPLE, RED
 
 _LABEL_WIDTH, _LABEL_LINES = 0.17, 4  # share of the axis that one label takes; lines: each mark may need its own
 
 
-def placed(chart: Chart) -> Iterator[tuple[Mark, int, bool]]:
+def placed(chart: AlarmChart) -> Iterator[tuple[Mark, int, bool]]:
     """Each mark with the lowest line that has room for its label, and whether the label stands before it."""
     first, last = shown(chart)
     taken = [-1.0] * _LABEL_LINES
@@ -22,7 +22,7 @@ def placed(chart: Chart) -> Iterator[tuple[Mark, int, bool]]:
         yield mark, line, is_before
 
 
-def shown_marks(chart: Chart) -> Iterator[tuple[Mark, str, list[float]]]:
+def shown_marks(chart: AlarmChart) -> Iterator[tuple[Mark, str, list[float]]]:
     """What is marked within the time that is shown, with its colour and its line."""
     first, last = shown(chart)
     marks: list[tuple[Mark | None, str, list[float]]] = [
@@ -34,13 +34,13 @@ def shown_marks(chart: Chart) -> Iterator[tuple[Mark, str, list[float]]]:
     yield from ((mark, colour, dash) for mark, colour, dash in marks if mark and first <= mark.at <= last)
 
 
-def shown(chart: Chart) -> tuple[datetime, datetime]:
+def shown(chart: AlarmChart) -> tuple[datetime, datetime]:
     """Both ends of the axis of time: a little beyond the newest window, so that what happens there is seen."""
     first, last = chart.starts[0], ends(chart)[-1]
     return first, last + (last - first) / 50
 
 
-def ends(chart: Chart) -> list[datetime]:
+def ends(chart: AlarmChart) -> list[datetime]:
     """The ends of its windows, which is when their values are known."""
     return [start + timedelta(seconds=chart.window_s) for start in chart.starts]
 

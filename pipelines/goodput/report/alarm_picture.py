@@ -11,7 +11,7 @@ from typing import Any
 
 import altair as alt
 
-from goodput.notify.chart import Chart
+from goodput.notify.chart import AlarmChart
 from goodput.report.alarm_layers import KINDS, fired_band, series_lines
 from goodput.report.alarm_marks import ends, epoch_ms, placed, printable, shown, shown_marks
 from goodput.report.looks import BLUE, GRID, INK, MUTED, RED, config, rows, time
@@ -20,12 +20,12 @@ SCALE = 1.2  # pixels of each unit below
 _WIDTH, _HEIGHT = 1000, 540  # of the picture
 _EDGE, _LEFT = 12, 62  # around the axes: labels and title of an axis stand to their left
 _SCORES, _GAP, _LINE = 84, 14, 13  # height of the scores, what is between them and the series, a line of text
-_SAID_FROM = 0.06  # share of the axis from which on a gap has room for words
+_LABEL_FROM = 0.06  # share of the axis from which on a gap has room for words
 _TITLE_COLUMNS, _TITLE_LINES = 118, 3
 _FONT = "Liberation Sans"  # comes with what draws: the same letters everywhere
 
 
-def described(chart: Chart) -> dict[str, Any]:
+def described(chart: AlarmChart) -> dict[str, Any]:
     """The chart as Vega-Lite, with its data."""
     title = textwrap.wrap(printable(chart.title), _TITLE_COLUMNS, max_lines=_TITLE_LINES, placeholder=" …") or [" "]
     has_scores = any(score is not None for score in chart.score)
@@ -48,7 +48,7 @@ def _axis_width() -> int:
     return _WIDTH - 2 * _EDGE - _LEFT
 
 
-def _series(chart: Chart, label_lines: int, *, is_last: bool) -> alt.LayerChart:
+def _series(chart: AlarmChart, label_lines: int, *, is_last: bool) -> alt.LayerChart:
     kinds = [kind for kind, known in zip(KINDS, (chart.value, chart.usual, chart.bound), strict=True) if _any(known)]
     at = _time(chart, is_labelled=is_last)
     axis = _numbers(printable(chart.quantity), 5)
@@ -57,7 +57,7 @@ def _series(chart: Chart, label_lines: int, *, is_last: bool) -> alt.LayerChart:
     gaps = alt.Chart(rows("gaps"))
     layers = [
         gaps.mark_rect(color=GRID, opacity=0.6).encode(alt.X("from:T"), alt.X2("to:T")),
-        gaps.mark_text(color=MUTED, fill=MUTED).encode(alt.X("middle:T"), text="said:N", y=alt.value(12)),
+        gaps.mark_text(color=MUTED, fill=MUTED).encode(alt.X("middle:T"), text="label:N", y=alt.value(12)),
         fired_band(base),
     ]
     if _any(chart.usual) and _any(chart.bound):
@@ -70,37 +70,37 @@ def _series(chart: Chart, label_lines: int, *, is_last: bool) -> alt.LayerChart:
     return alt.LayerChart(layer=[*layers, *_marks(chart, at), *_labels(chart, at)])
 
 
-def _scores(chart: Chart) -> alt.LayerChart:
+def _scores(chart: AlarmChart) -> alt.LayerChart:
     at, axis = _time(chart, is_labelled=True), _numbers("score", 3)
     score = alt.Y("score:Q", axis=axis, scale=alt.Scale(zero=False, padding=6))
     layers = [*_marks(chart, at), alt.Chart(rows()).mark_line(color=BLUE, strokeWidth=1.5).encode(at, score)]
     if chart.threshold is not None:
         limit = alt.Chart(alt.InlineData([{"threshold": chart.threshold}]))
         layers.append(limit.mark_rule(color=RED, strokeDash=[2, 2]).encode(alt.Y("threshold:Q", axis=axis)))
-        said = limit.mark_text(color=RED, fill=RED, align="left", dx=4, dy=-6, fontSize=11)
+        label = limit.mark_text(color=RED, fill=RED, align="left", dx=4, dy=-6, fontSize=11)
         text = alt.value(f"fires at {chart.threshold:.3g}")
-        layers.append(said.encode(alt.Y("threshold:Q", axis=axis), x=alt.value(0), text=text))
+        layers.append(label.encode(alt.Y("threshold:Q", axis=axis), x=alt.value(0), text=text))
     return alt.LayerChart(layer=layers)
 
 
-def _marks(chart: Chart, at: alt.X) -> Iterator[alt.Chart]:
+def _marks(chart: AlarmChart, at: alt.X) -> Iterator[alt.Chart]:
     for mark, colour, dash in shown_marks(chart):
         data = alt.Chart(alt.InlineData([{"at": epoch_ms(mark.at)}]))
         yield data.mark_rule(color=colour, strokeDash=dash, strokeWidth=1.2).encode(at)
 
 
-def _labels(chart: Chart, at: alt.X) -> Iterator[alt.Chart]:
+def _labels(chart: AlarmChart, at: alt.X) -> Iterator[alt.Chart]:
     """The names of the marks above the axes."""
     colours = {mark: colour for mark, colour, _ in shown_marks(chart)}
     for mark, line, is_before in placed(chart):
         data = alt.Chart(alt.InlineData([{"at": epoch_ms(mark.at)}]))
         side: dict[str, Any] = {"align": "right", "dx": -2} if is_before else {"align": "left", "dx": 2}
         text = data.mark_text(color=colours[mark], fill=colours[mark], baseline="bottom", fontSize=11, **side)
-        said = f"{printable(mark.what)} {mark.at.astimezone(UTC):%d %b %H:%M}"
-        yield text.encode(at, y=alt.value(-2 - _LINE * line), text=alt.value(said))
+        label = f"{printable(mark.what)} {mark.at.astimezone(UTC):%d %b %H:%M}"
+        yield text.encode(at, y=alt.value(-2 - _LINE * line), text=alt.value(label))
 
 
-def _time(chart: Chart, *, is_labelled: bool) -> alt.X:
+def _time(chart: AlarmChart, *, is_labelled: bool) -> alt.X:
     first, last = map(epoch_ms, shown(chart))
     return time(title="UTC" if is_labelled else None, is_labelled=is_labelled, domain=[first, last])
 
@@ -110,7 +110,7 @@ def _numbers(title: str, ticks: int) -> alt.Axis:
     return alt.Axis(title=title, tickCount=ticks, format=".3~g", **fixed)
 
 
-def _rows(chart: Chart) -> list[dict[str, Any]]:
+def _rows(chart: AlarmChart) -> list[dict[str, Any]]:
     """The windows by their ends, with one that has nothing in each gap, so that no line crosses it."""
     first, last = shown(chart)
     over = last if chart.over_at is None else min(chart.over_at, last)
@@ -129,24 +129,24 @@ def _rows(chart: Chart) -> list[dict[str, Any]]:
     return sorted(found + between, key=lambda row: row["at"])
 
 
-def _gap(chart: Chart, since: datetime, until: datetime) -> dict[str, Any]:
+def _gap(chart: AlarmChart, since: datetime, until: datetime) -> dict[str, Any]:
     first, last = shown(chart)
-    said = "no data" if (until - since) / (last - first) > _SAID_FROM else ""
+    label = "no data" if (until - since) / (last - first) > _LABEL_FROM else ""
     middle = epoch_ms(since + (until - since) / 2)
-    return {"from": epoch_ms(since), "to": epoch_ms(until), "middle": middle, "said": said}
+    return {"from": epoch_ms(since), "to": epoch_ms(until), "middle": middle, "label": label}
 
 
-def _gaps(chart: Chart) -> Iterator[tuple[datetime, datetime]]:
+def _gaps(chart: AlarmChart) -> Iterator[tuple[datetime, datetime]]:
     """Spans without a value between windows that have one."""
     yield from _apart([at for at, value in zip(ends(chart), chart.value, strict=True) if value is not None], chart)
 
 
-def _absent(chart: Chart) -> Iterator[tuple[datetime, datetime]]:
+def _absent(chart: AlarmChart) -> Iterator[tuple[datetime, datetime]]:
     """Spans of which there are no windows at all."""
     yield from _apart(ends(chart), chart)
 
 
-def _apart(instants: Sequence[datetime], chart: Chart) -> Iterator[tuple[datetime, datetime]]:
+def _apart(instants: Sequence[datetime], chart: AlarmChart) -> Iterator[tuple[datetime, datetime]]:
     most = timedelta(seconds=1.5 * chart.window_s)
     yield from ((before, after) for before, after in pairwise(instants) if after - before > most)
 

@@ -21,7 +21,7 @@ ROWS = "rows"  # the data of a chart, by name: the page gives it the rows of wha
 
 
 @dataclass(frozen=True)
-class Column:
+class ChartColumn:
     """A column of a chart's table of numbers: of which column of its rows, its title, and how a value is written."""
 
     name: str
@@ -51,7 +51,7 @@ class Chart:
     question: str
     answer: Callable[[Rows], str]
     empty: str
-    columns: Sequence[Column]
+    columns: Sequence[ChartColumn]
     spec: Spec | None = None
     chosen_by: Sequence[str] = ("choice",)
     also: Sequence[str] = field(default=())
@@ -72,7 +72,7 @@ def of_many(found: Rows, column: str) -> tuple[Rows, str]:
 
 
 def observed_whole(found: Rows) -> Rows:
-    """Windows that lie wholly in observed time, of which extremes are told; all where these are fewer than two."""
+    """Windows that lie wholly in observed time, of which extremes are reported; all where these are fewer than two."""
     whole = [row for row in found if not row["partial"]]
     return whole if len(whole) > 1 else found
 

@@ -1,6 +1,6 @@
 """Draws pictures of alarms as PNGs, as a process of its own: what draws is large and somebody else's.
 
-Its standard input is an `Asked` as JSON. The same chart gives the same bytes.
+Its standard input is an `PictureJob` as JSON. The same chart gives the same bytes.
 """
 
 import json
@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 import vl_convert
 
-from goodput.notify.chart import Chart
+from goodput.notify.chart import AlarmChart
 from goodput.plumbing.files import write_atomically
 from goodput.report.alarm_marks import printable
 from goodput.report.alarm_picture import SCALE, described
@@ -23,21 +23,21 @@ from goodput.report.looks import VEGA_LITE
 _COLOUR = re.compile(r"var\((--[\w-]+)\)")
 
 
-class Asked(msgspec.Struct):
+class PictureJob(msgspec.Struct):
     """What is drawn where: chart number n goes to `<n>.png` in the folder; `within_s` ends it, whatever it is doing."""
 
     folder: str
     within_s: int
-    charts: list[Chart]
+    charts: list[AlarmChart]
 
 
-def picture(chart: Chart) -> bytes:
+def picture(chart: AlarmChart) -> bytes:
     """The PNG of a chart, 1200 pixels wide."""
     drawn: bytes = vl_convert.vegalite_to_png(in_light(chart), vl_version=VEGA_LITE, scale=SCALE)
     return drawn
 
 
-def in_light(chart: Chart) -> str:
+def in_light(chart: AlarmChart) -> str:
     """The chart as Vega-Lite, in the colours that the page has on paper."""
     return _COLOUR.sub(lambda named: _colours()[named[1]], json.dumps(described(chart)))
 
@@ -51,7 +51,7 @@ def _colours() -> dict[str, str]:
 
 def main() -> int:
     """Draw what standard input asks for; 1 where some of it cannot be drawn, and standard error says why."""
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=PictureJob)
     signal.alarm(asked.within_s)  # whoever waited may be gone: nothing outlives its time
     failed: list[str] = []
     for number, chart in enumerate(asked.charts):

@@ -16,14 +16,14 @@ def quality_changes(found: Rows, named: Callable[[Row], str]) -> str:
     if not judged:
         return ""
     apart = [row for row in judged if row["is_apart"]]
-    said = "; ".join(f"{_shares(row)} at the {named(row)}" for row in (apart or judged)[: _NAMED if apart else 1])
+    nearby = "; ".join(f"{_shares(row)} at the {named(row)}" for row in (apart or judged)[: _NAMED if apart else 1])
     if not apart:
-        nearest = f"the nearest is {said}, which may be chance{_caution(judged[:1])}"
+        nearest = f"the nearest is {nearby}, which may be chance{_caution(judged[:1])}"
         return (
             f"\nNo operation surely changed judged quality; {nearest}: more labels would tell (`goodput labels plan`)."
         )
     more = f"; and {len(apart) - _NAMED} more" if len(apart) > _NAMED else ""
-    return f"\nJudged quality was another before and after, whatever the cause: {said}{more}{_caution(apart)}."
+    return f"\nJudged quality was another before and after, whatever the cause: {nearby}{more}{_caution(apart)}."
 
 
 def _shares(row: Row) -> str:
@@ -34,5 +34,5 @@ def _shares(row: Row) -> str:
     return f"{row['judge']}, from {before} to {after}"
 
 
-def _caution(said: Rows) -> str:
-    return "" if all(row["is_final"] for row in said) else " (labels may still come)"
+def _caution(rows: Rows) -> str:
+    return "" if all(row["is_final"] for row in rows) else " (labels may still come)"

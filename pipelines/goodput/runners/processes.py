@@ -111,7 +111,7 @@ class _Worker:
         self.number: int | None = None
         self.is_ready = False
         self.connection, theirs = Pipe()
-        self._said = TemporaryFile()  # noqa: SIM115  (open as long as the process)
+        self._stderr = TemporaryFile()  # noqa: SIM115  (open as long as the process)
         threads = max(1, len(os.sched_getaffinity(0)) // of)
         bounds = (str(threads), f"{max(1, _MEMORY_PERCENT // of)}%", str(spill))
         with theirs:
@@ -119,7 +119,7 @@ class _Worker:
                 [sys.executable, "-P", "-m", "goodput.runners.worker", str(theirs.fileno()), *bounds],
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
-                stderr=self._said,
+                stderr=self._stderr,
                 pass_fds=[theirs.fileno()],
                 start_new_session=True,  # Ctrl-C is the run's to hear
                 env={**os.environ, "POLARS_MAX_THREADS": str(threads)},
@@ -142,8 +142,8 @@ class _Worker:
         self.connection.close()
         self.kill()
         code = self._process.wait()
-        self._said.seek(0)
-        said = self._said.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
-        self._said.close()
+        self._stderr.seek(0)
+        stderr = self._stderr.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+        self._stderr.close()
         how = f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"
-        return f"the worker process ended by {how}{f': {said}' if said else ''}"
+        return f"the worker process ended by {how}{f': {stderr}' if stderr else ''}"

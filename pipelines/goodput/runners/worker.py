@@ -8,7 +8,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from queue import SimpleQueue
 
-READY = b""  # what is said once; no answer is empty
+READY = b""  # sent once; no answer is empty
 
 
 def main(descriptor: int, threads: int, memory: str, spill: Path) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import duckdb
 
-from goodput.ask.alarm_evidence import Evidence, counted_alarms, drawn_series, evidence, listed_alarms
+from goodput.ask.alarm_evidence import AlarmEvidence, counted_alarms, drawn_series, evidence, listed_alarms
 from goodput.ask.database import Row, rows
 from goodput.ask.request_record import RequestRecord, read_request_record
 from goodput.errors import NothingToReport, UnknownAlarm
@@ -14,7 +14,7 @@ from goodput.notify.chart import chart_of
 from goodput.notify.plot import draw_one
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import HOURS_VARIABLE, MACROS, compute, sql_file
-from goodput.serve.asked import Asked
+from goodput.serve.request_filter import RequestFilter
 
 PAGE_ROWS = 100
 ALARMS_SHOWN = 1000
@@ -41,7 +41,7 @@ def latest_period(connection: duckdb.DuckDBPyConnection) -> tuple[datetime, date
     return start, start + length
 
 
-def requests(connection: duckdb.DuckDBPyConnection, asked: Asked) -> Requests:
+def requests(connection: duckdb.DuckDBPyConnection, asked: RequestFilter) -> Requests:
     """The requests that are asked for, the latest first."""
     connection.execute(sql_file(MACROS).text)
     connection.execute(f"SET VARIABLE {HOURS_VARIABLE} = $hours", {"hours": asked.hours()})
@@ -67,7 +67,7 @@ def alarms(connection: duckdb.DuckDBPyConnection, *, every: bool) -> tuple[list[
     return listed_alarms(connection, every=every)[:ALARMS_SHOWN], counted_alarms(connection)
 
 
-def alarm(connection: duckdb.DuckDBPyConnection, key: str) -> tuple[Evidence, bool]:
+def alarm(connection: duckdb.DuckDBPyConnection, key: str) -> tuple[AlarmEvidence, bool]:
     """All that speaks for one alarm, and whether there is a picture of its series. Raises UnknownAlarm."""
     found = evidence(connection, key)
     return found, bool(drawn_series(connection, found.alarm))

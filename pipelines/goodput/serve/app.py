@@ -25,11 +25,11 @@ from goodput.plumbing.pruned import read_pruned
 from goodput.plumbing.store import IN_FOLDER, Store
 from goodput.report.page import policy as report_policy
 from goodput.serve import answers, pages
-from goodput.serve.asked import asked_for, each_once
 from goodput.serve.generations import QUESTION_S, Answer, Generations
-from goodput.serve.guard import HEALTH, Guard
+from goodput.serve.guard import HEALTH, ReaderGuard
+from goodput.serve.question_threads import QuestionThreads
 from goodput.serve.report_page import ReportPage
-from goodput.serve.work import Work
+from goodput.serve.request_filter import asked_for, each_once
 
 AGAIN_S = 15
 _STATUSES: tuple[tuple[type[GoodputError], int, str], ...] = (
@@ -49,7 +49,7 @@ def application(
     hosts: Collection[str] = (),
     question_s: float = QUESTION_S,
     store: Store = IN_FOLDER,
-) -> Guard:
+) -> ReaderGuard:
     """The application over one lake, for who has the token and calls this machine by one of the names."""
     site = _Site(lake, question_s, store)
     routes: dict[str, Callable[[Request], Awaitable[Response]]] = {
@@ -64,12 +64,12 @@ def application(
         HEALTH: site.health,
         "/favicon.ico": _no_icon,
     }
-    handlers = {GoodputError: site.said, HTTPException: _no_page, Exception: _unforeseen}
+    handlers = {GoodputError: site.failed, HTTPException: _no_page, Exception: _unforeseen}
     found = Starlette(
         routes=[Route(path, answer) for path, answer in routes.items()],
         exception_handlers=handlers,  # type: ignore[arg-type]  # each takes the error that it is for
     )
-    return Guard(found, token, hosts)
+    return ReaderGuard(found, token, hosts)
 
 
 class _Site:
@@ -78,7 +78,7 @@ class _Site:
     def __init__(self, lake: Path, question_s: float, store: Store) -> None:
         self._lake = lake
         self._generations = Generations(lake, question_s, store)
-        self._work = Work()
+        self._work = QuestionThreads()
         self._page = ReportPage(self._generations, self._work)
 
     async def report(self, request: Request) -> Response:
@@ -151,11 +151,11 @@ class _Site:
             return JSONResponse({"status": "the published database cannot be read"}, 503)
         return JSONResponse({"status": "ok", "published": True})
 
-    async def said(self, _: Request, error: GoodputError) -> Response:
+    async def failed(self, _: Request, error: GoodputError) -> Response:
         """What is wrong with a question, and what to do."""
         status, title = next((status, title) for kind, status, title in _STATUSES if isinstance(error, kind))
         is_waiting = isinstance(error, NotPublished | NothingToReport)
-        page = pages.said_page(title, str(error), AGAIN_S if is_waiting else None)
+        page = pages.message_page(title, str(error), AGAIN_S if is_waiting else None)
         again = {"retry-after": str(AGAIN_S)} if status == 503 else {}
         return HTMLResponse(page, status, {**_policy(), **again})
 
@@ -169,7 +169,7 @@ class _Site:
 async def _unforeseen(_: Request, __: Exception) -> Response:
     """An error that nobody foresaw; the server prints its traceback."""
     text = "An error that nobody foresaw: `goodput serve` printed what it was."
-    return HTMLResponse(pages.said_page("That cannot be answered", text), 500, _policy())
+    return HTMLResponse(pages.message_page("That cannot be answered", text), 500, _policy())
 
 
 def _policy() -> dict[str, str]:
@@ -182,4 +182,4 @@ async def _no_icon(_: Request) -> Response:
 
 async def _no_page(_: Request, error: HTTPException) -> Response:
     text = "There are /, /requests and /alarms."
-    return HTMLResponse(pages.said_page("No such page", text), error.status_code, _policy())
+    return HTMLResponse(pages.message_page("No such page", text), error.status_code, _policy())

@@ -27,7 +27,7 @@ _SAID = {
 _UNSAID = {"cache-control": "no-store", "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
 
 
-class Guard:
+class ReaderGuard:
     """Lets requests through to an application that only reads.
 
     `hosts` are the names by which readers call this machine. Any other name is refused, as a page elsewhere could have
@@ -42,7 +42,7 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
 
-        async def said(message: Message) -> None:
+        async def secured(message: Message) -> None:
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(_SAID)
@@ -50,7 +50,7 @@ class Guard:
                     headers.setdefault(name, value)
             await send(message)
 
-        await (self._refusal(scope) or self._app)(scope, receive, said)
+        await (self._refusal(scope) or self._app)(scope, receive, secured)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = Headers(scope=scope)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jinja2
 
-from goodput.ask.alarm_evidence import EVENT_COLUMNS, LIST_COLUMNS, Evidence, list_line
+from goodput.ask.alarm_evidence import EVENT_COLUMNS, LIST_COLUMNS, AlarmEvidence, list_line
 from goodput.ask.cells import is_number, plain, shown
 from goodput.ask.database import Row
 from goodput.ask.explained import described, sections, sole_gate
@@ -15,7 +15,7 @@ from goodput.ask.request_record import RequestRecord
 from goodput.report.chart import counted
 from goodput.report.page import digest, style
 from goodput.serve.answers import Requests
-from goodput.serve.asked import CHOICES, KNOWN, Asked, alarm_link, request_link
+from goodput.serve.request_filter import CHOICES, KNOWN, RequestFilter, alarm_link, request_link
 
 _ASSETS = Path(__file__).parent / "assets"
 _COLUMNS = (
@@ -26,9 +26,13 @@ ASK_EVERY_S = 10.0  # a page asks so often whether a run has published
 _BEFORE = timedelta(hours=1)  # an alarm fires at the end of its window
 
 
-def requests_page(asked: Asked, answer: Requests, generation: str) -> str:
+def requests_page(asked: RequestFilter, answer: Requests, generation: str) -> str:
     """The requests that are asked for, with a form that asks for others."""
-    older = Asked(asked.from_at, asked.until_at, asked.chosen, answer.next_page).link() if answer.next_page else None
+    older = (
+        RequestFilter(asked.from_at, asked.until_at, asked.chosen, answer.next_page).link()
+        if answer.next_page
+        else None
+    )
     attributes = tuple(name for name in asked.chosen if name not in CHOICES)
     total = sum(row["requests"] for row in answer.verdicts)
     return _written(
@@ -69,7 +73,7 @@ def alarms_page(found: list[Row], counts: str, generation: str, *, every: bool) 
     )
 
 
-def alarm_page(found: Evidence, generation: str, *, is_drawn: bool) -> str:
+def alarm_page(found: AlarmEvidence, generation: str, *, is_drawn: bool) -> str:
     """One alarm and all that speaks for it."""
     row = found.alarm
     return _written(
@@ -85,9 +89,9 @@ def alarm_page(found: Evidence, generation: str, *, is_drawn: bool) -> str:
     )
 
 
-def said_page(title: str, text: str, again_s: int | None = None) -> str:
+def message_page(title: str, text: str, again_s: int | None = None) -> str:
     """What is wrong, and what to do; it looks again by itself where that may pass."""
-    return _written("said.html", title=title, text="\n".join(map(plain, text.splitlines())), again_s=again_s)
+    return _written("message.html", title=title, text="\n".join(map(plain, text.splitlines())), again_s=again_s)
 
 
 def policy() -> str:
@@ -103,7 +107,7 @@ def _requests_of(alarm: Row) -> str | None:
         return None
     until_at = alarm["ends_at"] or alarm["evaluated_at"] or alarm["starts_at"]
     chosen = {name: alarm[name] for name in ("workload", "pool") if alarm[name] is not None}
-    return Asked(alarm["starts_at"] - _BEFORE, max(until_at, alarm["starts_at"]), chosen).link()
+    return RequestFilter(alarm["starts_at"] - _BEFORE, max(until_at, alarm["starts_at"]), chosen).link()
 
 
 def _written(template: str, **shows: object) -> str:

@@ -11,7 +11,7 @@ from goodput.report.page import Live
 from goodput.report.write import write_report
 from goodput.serve.generations import Generations
 from goodput.serve.pages import ASK_EVERY_S
-from goodput.serve.work import Work
+from goodput.serve.question_threads import QuestionThreads
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Page:
 class ReportPage:
     """The page of charts; whoever asks while it is made waits for it."""
 
-    def __init__(self, generations: Generations, work: Work) -> None:
+    def __init__(self, generations: Generations, work: QuestionThreads) -> None:
         self._generations = generations
         self._work = work
         self._newest: Page | None = None

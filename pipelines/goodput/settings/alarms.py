@@ -62,7 +62,7 @@ class Slo(SettingsModel):
     burn_rates: tuple[BurnRate, ...] = BURN_RATES
 
 
-class Span(SettingsModel):
+class UnusualPeriod(SettingsModel):
     """A stretch of time that is not like others: no history for baselines."""
 
     begins: datetime
@@ -83,7 +83,7 @@ class Alarms(SettingsModel):
     window_s: Literal[900, 3600] = 3600
     time_zone: str = "UTC"
     days_off: tuple[date, ...] = ()
-    excluded: tuple[Span, ...] = ()
+    excluded: tuple[UnusualPeriod, ...] = ()
     max_age_s: Seconds = 6 * 3600.0
     silent_telemetry_s: Seconds = 2 * 3600.0
     page_budget: Count = 3

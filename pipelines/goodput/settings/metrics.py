@@ -27,7 +27,7 @@ class Quantile:
 
 @dataclass(frozen=True)
 class AlarmMetric:
-    """One metric: the column it is, of which series, how they stray and which way is worse (None: nobody said).
+    """One metric: the column it is, of which series, how they stray and which way is worse (None: not declared).
 
     `chart` is level (a value), ratio (events of trials) or rate (events in time); `of` names the column that counts
     what a value is of: requests of a quantile, trials of a ratio, seconds of a rate. `counted`: the column holds the

@@ -18,7 +18,7 @@ from goodput.plumbing.database import published
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.plan import Outcome
 from goodput.plumbing.sql_files import sql_file
-from goodput.plumbing.telemetry import Severity, Span, Telemetry
+from goodput.plumbing.telemetry import Severity, Telemetry, WorkSpan
 from goodput.plumbing.verify import Damage
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _SEVERITIES: dict[str, Severity] = {"high": "error", "medium": "warning", "low":
 
 
 def of_run(
-    telemetry: Telemetry, span: Span, ingested: Ingested, outcomes: Iterable[Outcome], duration_s: float
+    telemetry: Telemetry, span: WorkSpan, ingested: Ingested, outcomes: Iterable[Outcome], duration_s: float
 ) -> None:
     """The whole of a run, however it ends; what it raises says how, and files that failed make it exit with 1 too."""
     rows = sum(sum(outcome.rows.values()) for outcome in outcomes)
@@ -40,7 +40,7 @@ def of_run(
     telemetry.put("goodput.run.duration", duration_s)
 
 
-def of_ingest(telemetry: Telemetry, span: Span, lake: Lake, ingested: Ingested) -> None:
+def of_ingest(telemetry: Telemetry, span: WorkSpan, lake: Lake, ingested: Ingested) -> None:
     """Sources read and failed, their bytes and rows, and how old the newest telemetry is."""
     if not telemetry.is_on:
         return
@@ -59,16 +59,16 @@ def of_ingest(telemetry: Telemetry, span: Span, lake: Lake, ingested: Ingested) 
         telemetry.record("source.failed", f"{path}: {kind}", "warning", path=path, problem=kind)
 
 
-def of_node(telemetry: Telemetry, span: Span, outcome: Outcome) -> None:
+def of_node(telemetry: Telemetry, span: WorkSpan, outcome: Outcome) -> None:
     """Partitions and rows that a node computed, and what of it is blocked."""
     span.note(computed=len(outcome.computed), rows=sum(outcome.rows.values()), blocked=len(outcome.blocked))
     telemetry.add("goodput.partitions.computed", len(outcome.computed))
     for table, rows in outcome.rows.items():
         telemetry.add("goodput.rows", rows, table=table)
     for item in outcome.blocked:
-        told = f"{item.table} {item.partition} is blocked: {item.kind}"
+        message = f"{item.table} {item.partition} is blocked: {item.kind}"
         telemetry.record(
-            "partition.blocked", told, "error", table=item.table, partition=item.partition, problem=item.kind
+            "partition.blocked", message, "error", table=item.table, partition=item.partition, problem=item.kind
         )
     if outcome.blocked:
         span.fail(outcome.blocked[0].kind)
@@ -77,8 +77,8 @@ def of_node(telemetry: Telemetry, span: Span, outcome: Outcome) -> None:
 def of_remade(telemetry: Telemetry, remade: Iterable[Damage]) -> None:
     """Parts of the lake that were damaged and are made again."""
     for damage in remade:
-        told = f"{damage.table} {damage.part.partition} is made again: it {damage.reason}"
-        telemetry.record("part.remade", told, "warning", table=damage.table, partition=damage.part.partition)
+        message = f"{damage.table} {damage.part.partition} is made again: it {damage.reason}"
+        telemetry.record("part.remade", message, "warning", table=damage.table, partition=damage.part.partition)
 
 
 def of_published(telemetry: Telemetry, lake: Lake) -> None:
@@ -99,13 +99,13 @@ def of_published(telemetry: Telemetry, lake: Lake) -> None:
         telemetry.record("warning", f"{name}: {subjects}", severity, kind=name, subjects=subjects)
 
 
-def of_alarms(telemetry: Telemetry, span: Span, counts: Mapping[str, int]) -> None:
+def of_alarms(telemetry: Telemetry, span: WorkSpan, counts: Mapping[str, int]) -> None:
     """Alarms that fire, and what is new of them."""
     span.note(new_events=counts["new_events"])
     telemetry.put("goodput.alarms.firing", counts["firing"])
 
 
-def of_deliveries(telemetry: Telemetry, span: Span, delivered: "Delivered") -> None:
+def of_deliveries(telemetry: Telemetry, span: WorkSpan, delivered: "Delivered") -> None:
     """What became of deliveries, and what is left."""
     span.note(enqueued=delivered.enqueued)
     for outcome, attempts in (("delivered", delivered.drained.delivered), ("failed", delivered.drained.failed)):

@@ -22,7 +22,7 @@ from opentelemetry.sdk.trace.export import BatchSpanProcessor
 from opentelemetry.sdk.trace.id_generator import RandomIdGenerator
 from opentelemetry.trace import Status, StatusCode
 
-from goodput.plumbing.telemetry import Severity, Silent, Span, Value
+from goodput.plumbing.telemetry import Severity, Silent, Value, WorkSpan
 from goodput.telemetry.quantities import QUANTITIES
 from goodput.telemetry.resource import own_resource
 from goodput.telemetry.sending import Sending
@@ -87,13 +87,13 @@ class Recorder:
         self._records: Counter[str] = Counter()
 
     @contextmanager
-    def span(self, name: str, **attributes: Value) -> Iterator[Span]:
+    def span(self, name: str, **attributes: Value) -> Iterator[WorkSpan]:
         """A span within the one that is open, else the first of a trace."""
         with self._span(name, None, attributes) as span:
             yield span
 
     @contextmanager
-    def part(self, name: str, *, since_ns: int | None = None, **attributes: Value) -> Iterator[Span]:
+    def part(self, name: str, *, since_ns: int | None = None, **attributes: Value) -> Iterator[WorkSpan]:
         """A span within the one that is open, unless that has MOST_PARTS of them."""
         whole = self._open[-1]
         whole.parts += 1
@@ -104,7 +104,7 @@ class Recorder:
             yield span
 
     @contextmanager
-    def _span(self, name: str, since_ns: int | None, attributes: Mapping[str, Value]) -> Iterator[Span]:
+    def _span(self, name: str, since_ns: int | None, attributes: Mapping[str, Value]) -> Iterator[WorkSpan]:
         with self._tracer.start_as_current_span(
             name,
             None if self._open else Context(),
@@ -138,7 +138,7 @@ class Recorder:
         if self._records[event] <= MOST_RECORDS:
             self._emit(event, text, severity, attributes)
         elif self._records[event] == MOST_RECORDS + 1:
-            self._emit(event, "there are more of these, which are not told one by one", severity, {})
+            self._emit(event, "there are more of these, which are not recorded one by one", severity, {})
 
     def close(self, budget_s: float) -> str:
         """Send what is left, waiting for so long at most; what went wrong, as far as is known."""

@@ -23,7 +23,7 @@ from goodput.telemetry.wanted import Signal
 Exporter = TypeVar("Exporter", OTLPSpanExporter, OTLPMetricExporter, OTLPLogExporter)
 
 
-class _Session(requests.Session):
+class _BoundedSession(requests.Session):
     """Connects only to what may be reached, and remembers how the last attempt ended."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class Sending:
         _hush()
         self._endpoint = endpoint
         self._headers = {"authorization": f"Bearer {bearer_token}"} if bearer_token else {}
-        self._sessions: list[_Session] = []
+        self._sessions: list[_BoundedSession] = []
         self._exporters: list[OTLPSpanExporter | OTLPMetricExporter | OTLPLogExporter] = []
 
     @property
@@ -104,16 +104,16 @@ class Sending:
         return self._endpoint and f"{self._endpoint.rstrip('/')}/v1/{signal}"
 
     def _session(self) -> requests.Session:
-        self._sessions.append(_Session())
+        self._sessions.append(_BoundedSession())
         return self._sessions[-1]
 
 
 @cache
 def _hush() -> None:
-    """Keep what the SDK says of sending to itself: it names headers and whole addresses. How it ended is said once."""
-    said = logging.getLogger("opentelemetry")
-    said.propagate = False
-    said.addHandler(logging.NullHandler())
+    """Keep what the SDK logs of sending to itself: it names headers and whole addresses. Its end is logged once."""
+    sdk_logger = logging.getLogger("opentelemetry")
+    sdk_logger.propagate = False
+    sdk_logger.addHandler(logging.NullHandler())
 
 
 def _judge(url: str) -> None:

@@ -1,4 +1,4 @@
-"""One trace around a run, a step of it, or an interval of what runs on; then it is sent, or once it is said why not."""
+"""One trace around a run, a step of it, or an interval of a service; then it is sent, else why not is logged."""
 
 import logging
 import os
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from goodput.errors import GoodputError, SecretUnusable
 from goodput.plumbing import interrupt
 from goodput.plumbing.secrets import read_secret
-from goodput.plumbing.telemetry import Silent, Span, Telemetry
+from goodput.plumbing.telemetry import Silent, Telemetry, WorkSpan
 from goodput.plumbing.workspace import Workspace
 from goodput.settings.model import Settings
 from goodput.settings.secret import Secret
@@ -23,14 +23,14 @@ _INTERRUPTED_S = 1.0  # that a run waits for its telemetry after Ctrl-C
 _REST_S = 300.0  # after a failure no other trace of this process waits for the endpoint
 
 
-class _Process:
+class _Pause:
     """Until when, on the monotonic clock, nothing is sent."""
 
     resting_until = 0.0
 
 
 @contextmanager
-def traced(workspace: Workspace, name: str, trace_id: int | None = None) -> Iterator[Span]:
+def traced(workspace: Workspace, name: str, trace_id: int | None = None) -> Iterator[WorkSpan]:
     """A trace of what the block does with a workspace, whose telemetry it is meanwhile."""
     with tracing(workspace.settings, name, trace_id) as (telemetry, span):
         workspace.telemetry = telemetry
@@ -41,7 +41,7 @@ def traced(workspace: Workspace, name: str, trace_id: int | None = None) -> Iter
 
 
 @contextmanager
-def tracing(settings: Settings, name: str, trace_id: int | None = None) -> Iterator[tuple[Telemetry, Span]]:
+def tracing(settings: Settings, name: str, trace_id: int | None = None) -> Iterator[tuple[Telemetry, WorkSpan]]:
     """A trace of what the block does, with its span, as the settings want it; nothing where none is wanted.
 
     Whatever becomes of the telemetry, the block runs and raises what it raises. Blocks of one `trace_id` are one trace.
@@ -65,7 +65,7 @@ def tracing(settings: Settings, name: str, trace_id: int | None = None) -> Itera
 
 def _recorder(settings: Settings, trace_id: int | None) -> "Recorder | None":
     signals = wanted(settings.telemetry, os.environ)
-    if not signals or time.monotonic() < _Process.resting_until:
+    if not signals or time.monotonic() < _Pause.resting_until:
         return None
     try:
         return _opened(settings, signals, trace_id)
@@ -104,7 +104,7 @@ def _close(recorder: "Recorder", budget_s: float) -> None:
 
 
 def _give_up(problem: str) -> None:
-    _Process.resting_until = time.monotonic() + _REST_S
+    _Pause.resting_until = time.monotonic() + _REST_S
     logging.getLogger(__name__).warning("Own telemetry was not sent: %s", problem)
 
 

@@ -2,7 +2,7 @@
 -- grain: replica, state, from_ns
 -- reads: attempts, ledger_options, replica_outages, replica_samples
 -- What an attempt took further back than a request reaches may or may not have been read: it never counts.
-WITH told AS (
+WITH lives AS (
     SELECT
         replica, greatest(started_ns, (part_hour - reach_h) * 3600000000000) AS from_ns, greatest(ended_ns, started_ns) AS until_ns,
         coalesce(engine_seen, false) OR outcome = 'ok' AS is_served
@@ -17,15 +17,15 @@ within_reach AS (
         t.replica,
         max(CASE WHEN t.from_ns > o.from_ns THEN o.until_ns ELSE t.from_ns END) AS from_ns,
         min(CASE WHEN t.from_ns <= o.from_ns THEN o.from_ns ELSE t.until_ns END) AS until_ns
-    FROM told AS t
+    FROM lives AS t
     JOIN replica_outages AS o ON o.replica = t.replica AND o.from_ns < t.until_ns AND o.until_ns > t.from_ns
     WHERE NOT t.is_served
     GROUP BY t.replica, t.from_ns, t.until_ns
     UNION ALL
-    SELECT replica, from_ns, until_ns FROM told WHERE is_served
+    SELECT replica, from_ns, until_ns FROM lives WHERE is_served
     UNION ALL
     SELECT t.replica, t.from_ns, t.until_ns
-    FROM told AS t
+    FROM lives AS t
     ANTI JOIN replica_outages AS o ON o.replica = t.replica AND o.from_ns < t.until_ns AND o.until_ns > t.from_ns
     WHERE NOT t.is_served
 ),

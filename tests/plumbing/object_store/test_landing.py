@@ -18,7 +18,7 @@ from conform.test_reading import Workers
 from end_to_end.test_same_sources_same_tables import QUIET, sources
 from goodput.cli.main import app
 from goodput.collect import copies as copies_module
-from goodput.collect.copies import Copies
+from goodput.collect.copies import ObjectCopies
 from goodput.conform import reading
 from goodput.conform.ingest import ingest
 from goodput.errors import ErasedFilesLie, LandingUnwritable, SourceLies, StoreFailed
@@ -201,13 +201,13 @@ def test_a_zone_larger_than_what_is_here_at_once_is_read_bit_by_bit(
     monkeypatch.setattr(copies_module, "MOST_BYTES", most)
     monkeypatch.setattr("goodput.collect.scan.MOST_BYTES", most)
     held: list[int] = []
-    clear = Copies.clear
+    clear = ObjectCopies.clear
 
-    def clearing(self: Copies) -> None:
+    def clearing(self: ObjectCopies) -> None:
         held.append(sum(path.stat().st_size for path in (own_folder() / "landing").glob("*")))
         clear(self)
 
-    monkeypatch.setattr(Copies, "clear", clearing)
+    monkeypatch.setattr(ObjectCopies, "clear", clearing)
     large = row("large") + "".join(row(f"l{n}").splitlines()[1] + "\n" for n in range(9))
     zone.put({f"{n:02}.csv": row(f"{n:02}") for n in range(10)} | {"05-large.csv": large})
     ran = zone.run()

@@ -76,9 +76,9 @@ def _upstream() -> pl.Expr:
 
 def _streamed(failed: pl.Expr) -> pl.Expr:
     # Both generations leave the attribute out where it was false, and the second also where the call failed.
-    said = pl.coalesce("gen_ai.request.stream", pl.col("llm.is_streaming").str.to_lowercase() == "true")
-    told = said.fill_null(pl.when(~failed.fill_null(value=False)).then(statement=False))
-    return pl.when(pl.col("ttft_s").is_not_null()).then(statement=True).otherwise(told)
+    declared = pl.coalesce("gen_ai.request.stream", pl.col("llm.is_streaming").str.to_lowercase() == "true")
+    streamed = declared.fill_null(pl.when(~failed.fill_null(value=False)).then(statement=False))
+    return pl.when(pl.col("ttft_s").is_not_null()).then(statement=True).otherwise(streamed)
 
 
 def _refusal(frame: pl.DataFrame) -> pl.DataFrame:

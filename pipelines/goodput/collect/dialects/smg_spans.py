@@ -3,7 +3,7 @@
 `latency` is how long the handler took, in microseconds: whole answers, and of streams only what came before the first
 byte. Up to 0.3 (attribute `uri`) the span itself may stay open for longer than the request, and a handler whose client
 left is dropped before there is a status; from 1.13 (`path`) the span ends with the answer. Streams that broke off or
-that their client left look like whole ones, so of a 2xx success is not told.
+that their client left look like whole ones, so a 2xx does not report success.
 """
 
 import polars as pl

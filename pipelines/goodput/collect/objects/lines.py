@@ -13,7 +13,7 @@ from goodput.collect.objects.block import ObjectBlock, objects_in, query, whole_
 from goodput.collect.received import RefusedRow
 from goodput.collect.tabular.block import refused_row
 from goodput.collect.tabular.content import Content, OnBytes
-from goodput.collect.tabular.rows import RowCutter, Rows
+from goodput.collect.tabular.rows import RowCutter, TextRows
 from goodput.plumbing.sql_files import connect_alone
 from goodput.settings.model import FileLimits
 
@@ -45,18 +45,18 @@ class LineObjects:
             for rows in self._cutter:
                 yield self._block(rows, connection)
 
-    def _block(self, rows: Rows, connection: duckdb.DuckDBPyConnection) -> ObjectBlock:
+    def _block(self, rows: TextRows, connection: duckdb.DuckDBPyConnection) -> ObjectBlock:
         text = pl.Series("text", rows.text, dtype=pl.String).str.strip_chars()
         lines = pl.DataFrame([pl.Series("line", rows.line, dtype=pl.Int64), text]).filter(pl.col("text") != "")
         if lines["text"].str.starts_with("{").all():
             return ObjectBlock(whole_lines(lines), list(rows.refused), lambda: self._checked_apart(lines, rows))
         return self._checked(lines, rows, connection)
 
-    def _checked_apart(self, lines: pl.DataFrame, rows: Rows) -> ObjectBlock:
+    def _checked_apart(self, lines: pl.DataFrame, rows: TextRows) -> ObjectBlock:
         with connect_alone() as connection:  # the other one may be at the next block, or closed
             return self._checked(lines, rows, connection)
 
-    def _checked(self, lines: pl.DataFrame, rows: Rows, connection: duckdb.DuckDBPyConnection) -> ObjectBlock:
+    def _checked(self, lines: pl.DataFrame, rows: TextRows, connection: duckdb.DuckDBPyConnection) -> ObjectBlock:
         kinds = kinds_of(lines["text"], connection)
         if kinds.null_count():
             lines = self._lifted(lines, kinds)

@@ -20,8 +20,8 @@ from goodput.collect.otlp.fields import (
     LOGS,
     METRICS,
     SPANS,
-    Field,
     Message,
+    ProtoField,
     Scalar,
 )
 from goodput.collect.otlp.json_schema import fields_by_key
@@ -142,7 +142,7 @@ def _object(value: object, message: Message, where: str, account: _Account) -> d
     return found
 
 
-def _field(value: object, item: Field, account: _Account) -> object:
+def _field(value: object, item: ProtoField, account: _Account) -> object:
     if not item.repeated:
         return _single(value, item, account)
     if not isinstance(value, list):
@@ -152,7 +152,7 @@ def _field(value: object, item: Field, account: _Account) -> object:
     return [None if inner is None else _single(inner, item, account) for inner in value]
 
 
-def _records(values: list[object], item: Field, account: _Account) -> list[object]:
+def _records(values: list[object], item: ProtoField, account: _Account) -> list[object]:
     """The records of a list without those that break the rules."""
     found: list[object] = []
     readings = len(HISTOGRAM_READINGS) if item.type is HISTOGRAM_POINT else 1
@@ -174,7 +174,7 @@ def _records(values: list[object], item: Field, account: _Account) -> list[objec
     return found
 
 
-def _single(value: object, item: Field, account: _Account) -> object:
+def _single(value: object, item: ProtoField, account: _Account) -> object:
     if item.type is ANY_VALUE or item.type is BODY:
         return _any_value(value, item.type, account)
     if isinstance(item.type, Message):
@@ -190,7 +190,7 @@ def _any_value(value: object, message: Message, account: _Account) -> dict[str, 
         return {"bytesValue": ""}
 
 
-def _text(value: object, item: Field) -> str:
+def _text(value: object, item: ProtoField) -> str:
     if isinstance(value, str):
         if not value.isascii() and _HALF_PAIR.search(value):
             raise NotOtlpError("a string holds half of a surrogate pair")
@@ -200,7 +200,7 @@ def _text(value: object, item: Field) -> str:
     raise NotOtlpError(f"{item.name} is {_described(value)}, not a string")
 
 
-def _decimal(value: object, item: Field) -> str:
+def _decimal(value: object, item: ProtoField) -> str:
     if isinstance(value, bool):
         raise NotOtlpError(f"{item.name} is a boolean, not an integer")
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
@@ -208,7 +208,7 @@ def _decimal(value: object, item: Field) -> str:
     return _text(value, item)
 
 
-def _double(value: object, item: Field) -> float:
+def _double(value: object, item: ProtoField) -> float:
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
             return float(value)
@@ -219,13 +219,13 @@ def _double(value: object, item: Field) -> float:
     raise NotOtlpError(f"{item.name} is {_described(value)}, not a number")
 
 
-def _bool(value: object, item: Field) -> bool:
+def _bool(value: object, item: ProtoField) -> bool:
     if isinstance(value, bool):
         return value
     raise NotOtlpError(f"{item.name} is {_described(value)}, not a boolean")
 
 
-def _enum(value: object, item: Field) -> int:
+def _enum(value: object, item: ProtoField) -> int:
     number = None if isinstance(value, bool) else value
     if isinstance(value, str):
         number = item.enum_names.get(value)

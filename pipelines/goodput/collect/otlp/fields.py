@@ -36,16 +36,16 @@ class Message:
     """One message of the proto; `union` says that its fields, or those so named, are the members of one oneof."""
 
     name: str
-    fields: tuple["Field", ...]
+    fields: tuple["ProtoField", ...]
     union: bool | frozenset[str] = False
 
-    def in_union(self, field: "Field") -> bool:
+    def in_union(self, field: "ProtoField") -> bool:
         """Whether the field is a member of the oneof: only such a one can be told from its default."""
         return field.name in self.union if isinstance(self.union, frozenset) else self.union
 
 
 @dataclass(frozen=True, eq=False)
-class Field:
+class ProtoField:
     """One field: its lowerCamelCase name, its number, what it holds, and an enum's names."""
 
     name: str
@@ -71,21 +71,21 @@ SEVERITY_NUMBER = {"SEVERITY_NUMBER_UNSPECIFIED": 0} | {
 }
 
 PRESENCE = Message("Presence", ())  # that it is there is all that is read
-TEXT_VALUE = Message("TextValue", (Field("stringValue", 1, Scalar.TEXT),), union=True)
-ARRAY_VALUE = Message("ArrayValue", (Field("values", 1, TEXT_VALUE, repeated=True),))
+TEXT_VALUE = Message("TextValue", (ProtoField("stringValue", 1, Scalar.TEXT),), union=True)
+ARRAY_VALUE = Message("ArrayValue", (ProtoField("values", 1, TEXT_VALUE, repeated=True),))
 
 
 def _any_value(name: str, of_map: Message) -> Message:
     return Message(
         name,
         (
-            Field("stringValue", 1, Scalar.TEXT),
-            Field("boolValue", 2, Scalar.BOOL),
-            Field("intValue", 3, Scalar.INTEGER),
-            Field("doubleValue", 4, Scalar.DOUBLE),
-            Field("arrayValue", 5, ARRAY_VALUE),
-            Field("kvlistValue", 6, of_map),
-            Field("bytesValue", 7, Scalar.BYTES),
+            ProtoField("stringValue", 1, Scalar.TEXT),
+            ProtoField("boolValue", 2, Scalar.BOOL),
+            ProtoField("intValue", 3, Scalar.INTEGER),
+            ProtoField("doubleValue", 4, Scalar.DOUBLE),
+            ProtoField("arrayValue", 5, ARRAY_VALUE),
+            ProtoField("kvlistValue", 6, of_map),
+            ProtoField("bytesValue", 7, Scalar.BYTES),
         ),
         union=True,
     )
@@ -95,104 +95,106 @@ def _body(levels: int) -> Message:
     """AnyValue with maps of so many levels: Arrow has no recursive types."""
     if not levels:
         return ANY_VALUE
-    entry = Message(f"Entry{levels}", (Field("key", 1, Scalar.TEXT), Field("value", 2, _body(levels - 1))))
-    return _any_value(f"Body{levels}", Message(f"Map{levels}", (Field("values", 1, entry, repeated=True),)))
+    entry = Message(f"Entry{levels}", (ProtoField("key", 1, Scalar.TEXT), ProtoField("value", 2, _body(levels - 1))))
+    return _any_value(f"Body{levels}", Message(f"Map{levels}", (ProtoField("values", 1, entry, repeated=True),)))
 
 
 ANY_VALUE = _any_value("AnyValue", PRESENCE)
 MAP_LEVELS = 3  # of a log record's body: as deep as what is read of a Kubernetes object that was watched
 BODY = _body(MAP_LEVELS)
-KEY_VALUE = Message("KeyValue", (Field("key", 1, Scalar.TEXT), Field("value", 2, ANY_VALUE)))
-RESOURCE = Message("Resource", (Field("attributes", 1, KEY_VALUE, repeated=True),))
-SCOPE = Message("InstrumentationScope", (Field("name", 1, Scalar.TEXT), Field("version", 2, Scalar.TEXT)))
+KEY_VALUE = Message("KeyValue", (ProtoField("key", 1, Scalar.TEXT), ProtoField("value", 2, ANY_VALUE)))
+RESOURCE = Message("Resource", (ProtoField("attributes", 1, KEY_VALUE, repeated=True),))
+SCOPE = Message("InstrumentationScope", (ProtoField("name", 1, Scalar.TEXT), ProtoField("version", 2, Scalar.TEXT)))
 # Of an event's attributes only texts are read: the class of an exception.
-EVENT_ATTRIBUTE = Message("EventAttribute", (Field("key", 1, Scalar.TEXT), Field("value", 2, TEXT_VALUE)))
+EVENT_ATTRIBUTE = Message("EventAttribute", (ProtoField("key", 1, Scalar.TEXT), ProtoField("value", 2, TEXT_VALUE)))
 EVENT = Message(
     "Event",
     (
-        Field("timeUnixNano", 1, Scalar.TIME),
-        Field("name", 2, Scalar.TEXT),
-        Field("attributes", 3, EVENT_ATTRIBUTE, repeated=True),
+        ProtoField("timeUnixNano", 1, Scalar.TIME),
+        ProtoField("name", 2, Scalar.TEXT),
+        ProtoField("attributes", 3, EVENT_ATTRIBUTE, repeated=True),
     ),
 )
-STATUS = Message("Status", (Field("message", 2, Scalar.TEXT), Field("code", 3, Scalar.ENUM, enum_names=STATUS_CODE)))
+STATUS = Message(
+    "Status", (ProtoField("message", 2, Scalar.TEXT), ProtoField("code", 3, Scalar.ENUM, enum_names=STATUS_CODE))
+)
 SPAN = Message(
     "Span",
     (
-        Field("traceId", 1, Scalar.ID),
-        Field("spanId", 2, Scalar.ID),
-        Field("parentSpanId", 4, Scalar.ID),
-        Field("name", 5, Scalar.TEXT),
-        Field("kind", 6, Scalar.ENUM, enum_names=SPAN_KIND),
-        Field("startTimeUnixNano", 7, Scalar.TIME),
-        Field("endTimeUnixNano", 8, Scalar.TIME),
-        Field("attributes", 9, KEY_VALUE, repeated=True),
-        Field("events", 11, EVENT, repeated=True),
-        Field("status", 15, STATUS),
+        ProtoField("traceId", 1, Scalar.ID),
+        ProtoField("spanId", 2, Scalar.ID),
+        ProtoField("parentSpanId", 4, Scalar.ID),
+        ProtoField("name", 5, Scalar.TEXT),
+        ProtoField("kind", 6, Scalar.ENUM, enum_names=SPAN_KIND),
+        ProtoField("startTimeUnixNano", 7, Scalar.TIME),
+        ProtoField("endTimeUnixNano", 8, Scalar.TIME),
+        ProtoField("attributes", 9, KEY_VALUE, repeated=True),
+        ProtoField("events", 11, EVENT, repeated=True),
+        ProtoField("status", 15, STATUS),
     ),
 )
 LOG_RECORD = Message(
     "LogRecord",
     (
-        Field("timeUnixNano", 1, Scalar.TIME),
-        Field("observedTimeUnixNano", 11, Scalar.TIME),
-        Field("severityNumber", 2, Scalar.ENUM, enum_names=SEVERITY_NUMBER),
-        Field("body", 5, BODY),
-        Field("attributes", 6, KEY_VALUE, repeated=True),
-        Field("traceId", 9, Scalar.ID),
-        Field("spanId", 10, Scalar.ID),
-        Field("eventName", 12, Scalar.TEXT),
+        ProtoField("timeUnixNano", 1, Scalar.TIME),
+        ProtoField("observedTimeUnixNano", 11, Scalar.TIME),
+        ProtoField("severityNumber", 2, Scalar.ENUM, enum_names=SEVERITY_NUMBER),
+        ProtoField("body", 5, BODY),
+        ProtoField("attributes", 6, KEY_VALUE, repeated=True),
+        ProtoField("traceId", 9, Scalar.ID),
+        ProtoField("spanId", 10, Scalar.ID),
+        ProtoField("eventName", 12, Scalar.TEXT),
     ),
 )
-_POINT_TIMES = (Field("startTimeUnixNano", 2, Scalar.TIME), Field("timeUnixNano", 3, Scalar.TIME))
+_POINT_TIMES = (ProtoField("startTimeUnixNano", 2, Scalar.TIME), ProtoField("timeUnixNano", 3, Scalar.TIME))
 NUMBER_POINT = Message(
     "NumberDataPoint",
     (
-        Field("attributes", 7, KEY_VALUE, repeated=True),
+        ProtoField("attributes", 7, KEY_VALUE, repeated=True),
         *_POINT_TIMES,
-        Field("asDouble", 4, Scalar.DOUBLE),
-        Field("asInt", 6, Scalar.FIXED_INTEGER),
-        Field("flags", 8, Scalar.ENUM),
+        ProtoField("asDouble", 4, Scalar.DOUBLE),
+        ProtoField("asInt", 6, Scalar.FIXED_INTEGER),
+        ProtoField("flags", 8, Scalar.ENUM),
     ),
     union=frozenset({"asDouble", "asInt"}),
 )
 HISTOGRAM_POINT = Message(
     "HistogramDataPoint",
     (
-        Field("attributes", 9, KEY_VALUE, repeated=True),
+        ProtoField("attributes", 9, KEY_VALUE, repeated=True),
         *_POINT_TIMES,
-        Field("count", 4, Scalar.COUNT),
-        Field("sum", 5, Scalar.DOUBLE),
-        Field("bucketCounts", 6, Scalar.COUNT, repeated=True),
-        Field("explicitBounds", 7, Scalar.DOUBLE, repeated=True),
-        Field("flags", 10, Scalar.ENUM),
+        ProtoField("count", 4, Scalar.COUNT),
+        ProtoField("sum", 5, Scalar.DOUBLE),
+        ProtoField("bucketCounts", 6, Scalar.COUNT, repeated=True),
+        ProtoField("explicitBounds", 7, Scalar.DOUBLE, repeated=True),
+        ProtoField("flags", 10, Scalar.ENUM),
     ),
     union=frozenset({"sum"}),  # an optional field is on the wire as a oneof of its own
 )
 _TEMPORALITIES = ("UNSPECIFIED", "DELTA", "CUMULATIVE")
-_TEMPORALITY = Field(
+_TEMPORALITY = ProtoField(
     "aggregationTemporality",
     2,
     Scalar.ENUM,
     enum_names={f"AGGREGATION_TEMPORALITY_{name}": number for number, name in enumerate(_TEMPORALITIES)},
 )
-GAUGE = Message("Gauge", (Field("dataPoints", 1, NUMBER_POINT, repeated=True),))
+GAUGE = Message("Gauge", (ProtoField("dataPoints", 1, NUMBER_POINT, repeated=True),))
 SUM = Message(
     "Sum",
-    (Field("dataPoints", 1, NUMBER_POINT, repeated=True), _TEMPORALITY, Field("isMonotonic", 3, Scalar.BOOL)),
+    (ProtoField("dataPoints", 1, NUMBER_POINT, repeated=True), _TEMPORALITY, ProtoField("isMonotonic", 3, Scalar.BOOL)),
 )
-HISTOGRAM = Message("Histogram", (Field("dataPoints", 1, HISTOGRAM_POINT, repeated=True), _TEMPORALITY))
-COUNTED = Message("Counted", (Field("dataPoints", 1, PRESENCE, repeated=True),))
+HISTOGRAM = Message("Histogram", (ProtoField("dataPoints", 1, HISTOGRAM_POINT, repeated=True), _TEMPORALITY))
+COUNTED = Message("Counted", (ProtoField("dataPoints", 1, PRESENCE, repeated=True),))
 METRIC = Message(
     "Metric",
     (
-        Field("name", 1, Scalar.TEXT),
-        Field("description", 2, Scalar.TEXT),
-        Field("gauge", 5, GAUGE),
-        Field("sum", 7, SUM),
-        Field("histogram", 9, HISTOGRAM),
-        Field("exponentialHistogram", 10, COUNTED),
-        Field("summary", 11, COUNTED),
+        ProtoField("name", 1, Scalar.TEXT),
+        ProtoField("description", 2, Scalar.TEXT),
+        ProtoField("gauge", 5, GAUGE),
+        ProtoField("sum", 7, SUM),
+        ProtoField("histogram", 9, HISTOGRAM),
+        ProtoField("exponentialHistogram", 10, COUNTED),
+        ProtoField("summary", 11, COUNTED),
     ),
 )
 
@@ -214,11 +216,11 @@ class Signal:
     @property
     def message(self) -> Message:
         """TracesData, LogsData or MetricsData."""
-        records = Field(self.records, 2, self.record, repeated=True)
-        scope = Message(f"Scope{self.name}", (Field("scope", 1, SCOPE), records))
-        scopes = Field(self.scopes, 2, scope, repeated=True)
-        resource = Message(f"Resource{self.name}", (Field("resource", 1, RESOURCE), scopes))
-        return Message(f"{self.name}Data", (Field(self.root, 1, resource, repeated=True),))
+        records = ProtoField(self.records, 2, self.record, repeated=True)
+        scope = Message(f"Scope{self.name}", (ProtoField("scope", 1, SCOPE), records))
+        scopes = ProtoField(self.scopes, 2, scope, repeated=True)
+        resource = Message(f"Resource{self.name}", (ProtoField("resource", 1, RESOURCE), scopes))
+        return Message(f"{self.name}Data", (ProtoField(self.root, 1, resource, repeated=True),))
 
 
 SPANS = Signal("resourceSpans", "scopeSpans", "spans", SPAN)

@@ -5,7 +5,7 @@ from functools import cache
 
 import pyarrow as pa
 
-from goodput.collect.otlp.fields import LINE, Field, Message, Scalar
+from goodput.collect.otlp.fields import LINE, Message, ProtoField, Scalar
 
 _INTEGERS = (Scalar.INTEGER, Scalar.FIXED_INTEGER)
 
@@ -20,7 +20,7 @@ def arrow_schema(*, integers: pa.DataType, left_out: Collection[str] = ()) -> pa
 
 
 @cache
-def fields_by_key(message: Message) -> Mapping[str, Field]:
+def fields_by_key(message: Message) -> Mapping[str, ProtoField]:
     """The message's fields by each key that stands for one: lowerCamelCase, and snake_case."""
     return {key: item for item in message.fields for key in (item.name, item.snake_name)}
 
@@ -41,7 +41,7 @@ def _struct(message: Message, integers: pa.DataType, left_out: Collection[str]) 
     )
 
 
-def _type(item: Field, integers: pa.DataType, left_out: Collection[str]) -> pa.DataType:
+def _type(item: ProtoField, integers: pa.DataType, left_out: Collection[str]) -> pa.DataType:
     if isinstance(item.type, Message):
         inner = _struct(item.type, integers, left_out)
     else:

@@ -16,7 +16,7 @@ from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.fields import COUNTED, METRIC, METRICS
 from goodput.collect.otlp.leaves import codes, nanoseconds, text
 from goodput.collect.otlp.nested import Index, child, children, ordinals
-from goodput.collect.otlp.records import Mask, Rows, flatten
+from goodput.collect.otlp.records import Mask, RecordRows, flatten
 from goodput.collect.otlp.values import MEMBERS, coalesce, integers
 
 POINT_COLUMNS = (
@@ -99,11 +99,11 @@ def _counted(
     return unread.to_arrow(), by_line.to_arrow()
 
 
-def _lists(metrics: Rows, kind: str) -> pa.ListArray:
+def _lists(metrics: RecordRows, kind: str) -> pa.ListArray:
     return child(child(metrics.records, kind), "dataPoints")
 
 
-def _positions(metrics: Rows) -> tuple[Index, Index]:
+def _positions(metrics: RecordRows) -> tuple[Index, Index]:
     """Of each metric the position of its first reading within its line, and the number of its readings."""
     counts = np.zeros(len(metrics.records), dtype=np.int64)
     for item in METRIC.fields:
@@ -116,7 +116,7 @@ def _positions(metrics: Rows) -> tuple[Index, Index]:
 
 
 def _readings(
-    metrics: Rows, kind: str, wanted: pa.Array, starts: Index, histograms: Collection[str]
+    metrics: RecordRows, kind: str, wanted: pa.Array, starts: Index, histograms: Collection[str]
 ) -> Iterator[tuple[Index, pa.Table]]:
     """The readings of one type of metric, and for each the index of its metric."""
     mask = wanted.fill_null(False).to_numpy(zero_copy_only=False)
@@ -146,7 +146,7 @@ def _readings(
         yield owner, _table(shared, called, starts[owner] + len(HISTOGRAM_READINGS) * place + nth, number, bad)
 
 
-def _histograms(metrics: Rows, mask: Mask, starts: Index) -> Iterator[tuple[Index, pa.Table]]:
+def _histograms(metrics: RecordRows, mask: Mask, starts: Index) -> Iterator[tuple[Index, pa.Table]]:
     """Each histogram as one reading: how many were observed, their sum, and how many up to each bound."""
     chosen = np.flatnonzero(mask)
     points, parents = children(_lists(metrics, "histogram").take(pa.array(chosen)))
@@ -176,7 +176,7 @@ def _number(points: pa.StructArray) -> tuple[pa.Array, Mask]:
     return pc.coalesce(child(points, "asDouble"), of_whole.cast(pa.float64(), safe=False)), bad
 
 
-def _shared(metrics: Rows, kind: str, records: pa.StructArray, owner: Index, points: pa.StructArray) -> _Shared:
+def _shared(metrics: RecordRows, kind: str, records: pa.StructArray, owner: Index, points: pa.StructArray) -> _Shared:
     """What both readings of a histogram share: columns, what of them cannot be read, and where nothing was recorded."""
     unreadable: dict[str, Mask] = {}
     columns = {

@@ -35,7 +35,7 @@ LOG_COLUMNS = (
 
 
 @dataclass
-class Rows:
+class RecordRows:
     """The flattened records of one signal, and for each the index of its scope, its resource and its line."""
 
     records: pa.StructArray
@@ -153,14 +153,14 @@ def check_keys(fixed: Iterable[str], wanted: Sequence[Wanted], resource_wanted: 
         raise ValueError(f"wanted attributes would give several columns of one name: {', '.join(twice)}")
 
 
-def flatten(batches: pa.ListArray, lines: Index, signal: Signal) -> Rows:
+def flatten(batches: pa.ListArray, lines: Index, signal: Signal) -> RecordRows:
     """The records of a signal with their scopes, resources and lines; columns `line` and `position`."""
     resources, line_index = children(batches)
     scopes, resource_of_scope = children(child(resources, signal.scopes))
     records, scope_of = children(child(scopes, signal.records))
     resource_of = resource_of_scope[scope_of]
     line_of = line_index[resource_of]
-    rows = Rows(records, scopes, resources, scope_of, resource_of, line_of)
+    rows = RecordRows(records, scopes, resources, scope_of, resource_of, line_of)
     rows.add("line", pa.array(lines[line_of], pa.int64()))
     rows.add("position", pa.array(ordinals(line_of, len(batches)), pa.int32()))
     return rows

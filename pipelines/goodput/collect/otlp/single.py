@@ -24,7 +24,7 @@ _ENDS_OF_LINES = bytes.maketrans(b"\r\n", b"  ")
 
 
 @dataclass(frozen=True)
-class Framed:
+class SingleMessage:
     """One message as it stands in a file of its kind, and how many spans, log records or metrics it holds."""
 
     content: bytes
@@ -35,11 +35,11 @@ class Unreadable(ValueError):
     """A message that the reader of files would not read as its signal; the text says why."""
 
 
-def framed_line(message: bytes, signal: Signal, limits: Limits) -> Framed:
+def framed_line(message: bytes, signal: Signal, limits: Limits) -> SingleMessage:
     """A message of OTLP/JSON as one line, of which at least one record can be read. Raises Unreadable."""
     line = message.removeprefix(BOM).translate(_ENDS_OF_LINES).strip() + b"\n"
     if line.rstrip() == _EMPTY_OBJECT:
-        return Framed(b"", 0)
+        return SingleMessage(b"", 0)
     if not line.strip():
         raise Unreadable("is empty, which is no JSON")
     parsed = parse_lines(line, np.ones(1, np.int64), limits)
@@ -52,7 +52,7 @@ def framed_line(message: bytes, signal: Signal, limits: Limits) -> Framed:
     return framed
 
 
-def framed_message(message: bytes, signal: Signal, limits: Limits) -> Framed:
+def framed_message(message: bytes, signal: Signal, limits: Limits) -> SingleMessage:
     """A message of protobuf after its length. Raises Unreadable."""
     if len(message) > limits.max_line_bytes:
         raise Unreadable(f"longer than max_line_bytes ({limits.max_line_bytes})")
@@ -65,7 +65,7 @@ def framed_message(message: bytes, signal: Signal, limits: Limits) -> Framed:
     return _framed(content, batches, signal, Framing("none", "lengths", "protobuf", signal=signal))
 
 
-def _framed(content: bytes, batches: dict[str, pa.ListArray], signal: Signal, framing: Framing) -> Framed:
+def _framed(content: bytes, batches: dict[str, pa.ListArray], signal: Signal, framing: Framing) -> SingleMessage:
     """Refuses what would be another signal, or would keep a file that begins with it from being known as OTLP."""
     others = [other.root for other in SIGNALS if other is not signal and other.root in batches]
     if others:
@@ -73,7 +73,7 @@ def _framed(content: bytes, batches: dict[str, pa.ListArray], signal: Signal, fr
     records = _count(batches[signal.root], signal)
     if records and framing_of(content[:HEAD_BYTES]) != framing:
         raise Unreadable(f"does not look like {signal.root}")
-    return Framed(content, records)
+    return SingleMessage(content, records)
 
 
 def _count(batches: pa.ListArray, signal: Signal) -> int:

@@ -26,7 +26,7 @@ _VALUE, _TOTAL, _COUNTS = "value", "total", "bucket_counts"
 
 
 @dataclass(frozen=True)
-class _Layout:
+class _ScrapeLayout:
     """A scrape whose values are the numbers of their lines, from 0."""
 
     scrape: Scrape
@@ -69,7 +69,7 @@ def parse(content: str, names: Collection[str], histograms: Collection[str], scr
 
 
 @lru_cache(TARGETS)
-def _layout(keys: tuple[str, ...], names: frozenset[str], histograms: frozenset[str]) -> _Layout | None:
+def _layout(keys: tuple[str, ...], names: frozenset[str], histograms: frozenset[str]) -> _ScrapeLayout | None:
     """None where lines say more than names, labels and values."""
     lines = pl.DataFrame({"text": keys}, schema={"text": pl.String}).with_row_index("number")
     if lines.select((~_IS_WHOLE & pl.col("text").str.contains(_MORE)).any()).item():
@@ -82,7 +82,7 @@ def _layout(keys: tuple[str, ...], names: frozenset[str], histograms: frozenset[
     lengths = counts.list.len().fill_null(0).to_list()
     ends = accumulate(lengths, initial=0)
     has_counts = [*counts.is_not_null(), True]
-    return _Layout(
+    return _ScrapeLayout(
         scrape,
         scrape.readings[_VALUE].cast(pl.UInt32),
         scrape.readings[_TOTAL].cast(pl.UInt32),

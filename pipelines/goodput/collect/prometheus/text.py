@@ -158,10 +158,10 @@ def _unescaped(text: pl.Expr) -> pl.Expr:
 
 def _described(samples: pl.DataFrame, comments: pl.DataFrame) -> pl.DataFrame:
     """The samples with their family's type and help text, which stand in comments."""
-    told = _families(tuple(comments["text"]))
+    declared = _families(tuple(comments["text"]))
     rows = samples.with_columns(family=family(pl.col("emitted"))).with_columns(
         pl.coalesce(_looked_up(name, *families) for name in ("emitted", "family")).alias(column)
-        for column, families in told.items()
+        for column, families in declared.items()
     )
     said_type = pl.col("type").str.to_lowercase().str.strip_chars()
     return rows.with_columns(type=pl.when(~said_type.is_in(_UNTOLD)).then(said_type))
@@ -171,14 +171,14 @@ def _described(samples: pl.DataFrame, comments: pl.DataFrame) -> pl.DataFrame:
 def _families(comments: tuple[str, ...]) -> dict[str, tuple[pl.Series, pl.Series]]:
     """What comments say of families: their names, and the types and help texts beside them."""
     parts = pl.col("text").str.extract_groups(r"^#\s*(TYPE|HELP)\s+(\S+)\s+(.*)$").alias("parts")
-    said = pl.DataFrame({"text": comments}, schema={"text": pl.String}).select(parts).unnest("parts")
-    told = {}
+    declarations = pl.DataFrame({"text": comments}, schema={"text": pl.String}).select(parts).unnest("parts")
+    declared = {}
     for word, column in (("TYPE", "type"), ("HELP", "description")):
-        last = said.filter(pl.col("1") == word).unique("2", keep="last")
-        told[column] = (last["2"], last["3"])
-    return told
+        last = declarations.filter(pl.col("1") == word).unique("2", keep="last")
+        declared[column] = (last["2"], last["3"])
+    return declared
 
 
-def _looked_up(name: str, families: pl.Series, said: pl.Series) -> pl.Expr:
-    """What is said of the family that column `name` names; NULL where nothing is."""
-    return pl.col(name).replace_strict(families, said, default=None, return_dtype=pl.String)
+def _looked_up(name: str, families: pl.Series, declarations: pl.Series) -> pl.Expr:
+    """What is declared of the family that column `name` names; NULL where nothing is."""
+    return pl.col(name).replace_strict(families, declarations, default=None, return_dtype=pl.String)

@@ -13,7 +13,7 @@ from goodput.collect.kept import attributes_json
 from goodput.collect.received import LandedFile, RefusedRow, found
 from goodput.collect.row_id import row_ids
 from goodput.collect.tabular.block import EXCERPT_CHARACTERS, TextBlock
-from goodput.collect.tabular.copies import Copies
+from goodput.collect.tabular.copies import RepeatedRows
 from goodput.collect.tabular.units import duration_s, expected, plain, time_ns
 from goodput.contracts import arrow_schema
 from goodput.errors import SourceRefused
@@ -45,7 +45,7 @@ class CanonicalTable:
         self._types = pl.Schema(arrow_schema(self.name))
         self._fixed = self._fixed_values()
         self._kept = kept
-        self._copies = Copies()
+        self._copies = RepeatedRows()
 
     def frame(self, block: TextBlock) -> tuple[pl.DataFrame, list[RefusedRow]]:
         """Rows of the contract without `source_id`, and the rows that hold an unreadable cell."""

@@ -3,7 +3,7 @@
 import polars as pl
 
 
-class Copies:
+class RepeatedRows:
     """Equal rows of one file, block after block."""
 
     def __init__(self) -> None:

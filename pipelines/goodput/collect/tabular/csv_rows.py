@@ -12,7 +12,7 @@ from goodput.collect.received import LandedFile
 from goodput.collect.tabular.block import TextBlock, also_kept, mapped_columns, refused_row, require_columns
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.quoting import count_cells
-from goodput.collect.tabular.rows import RowCutter, Rows
+from goodput.collect.tabular.rows import RowCutter, TextRows
 from goodput.errors import SourceRefused
 from goodput.settings.model import FileLimits
 from goodput.settings.sources import TableSource
@@ -71,7 +71,7 @@ class CsvRows:
         except csv.Error as error:  # longer than any name
             raise SourceRefused(self._path, f"its first line holds no names of columns: {error}") from error
 
-    def _block(self, rows: Rows) -> TextBlock:
+    def _block(self, rows: TextRows) -> TextBlock:
         rows = _without_blank(rows)
         cells, ragged = self._parse(rows.text)
         received = pl.Series(rows.text, dtype=pl.String)
@@ -124,7 +124,7 @@ def _contiguous(rows: pa.LargeStringArray) -> pa.Buffer:
     return text.slice(int(bounds[0]), int(bounds[1] - bounds[0]))
 
 
-def _without_blank(rows: Rows) -> Rows:
+def _without_blank(rows: TextRows) -> TextRows:
     """A blank line is no row."""
     text = pl.Series(rows.text, dtype=pl.String)
     full = text.str.len_bytes() > len("\r\n")
@@ -132,4 +132,4 @@ def _without_blank(rows: Rows) -> Rows:
         full |= text.str.strip_chars("\r\n") != ""
     if full.all():
         return rows
-    return Rows(rows.text.filter(full.to_arrow()), rows.line[full.to_numpy()], rows.refused)
+    return TextRows(rows.text.filter(full.to_arrow()), rows.line[full.to_numpy()], rows.refused)

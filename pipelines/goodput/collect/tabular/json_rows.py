@@ -9,7 +9,7 @@ import polars as pl
 from goodput.collect.received import LandedFile, RefusedRow
 from goodput.collect.tabular.block import TextBlock, mapped_columns, refused_row, require_columns
 from goodput.collect.tabular.content import Content, OnBytes
-from goodput.collect.tabular.rows import RowCutter, Rows
+from goodput.collect.tabular.rows import RowCutter, TextRows
 from goodput.plumbing.sql_files import connect_alone
 from goodput.settings.columns import NEEDED
 from goodput.settings.model import FileLimits
@@ -63,7 +63,7 @@ class JsonRows:
                     checked = True
                 yield block
 
-    def _block(self, rows: Rows, connection: duckdb.DuckDBPyConnection) -> TextBlock:
+    def _block(self, rows: TextRows, connection: duckdb.DuckDBPyConnection) -> TextBlock:
         text = pl.Series(rows.text, dtype=pl.String).str.strip_chars()
         lines = pl.DataFrame({"text": text, "line": pl.Series(rows.line, dtype=pl.Int64)}).filter(text != "")
         connection.register("lines", lines.select("text").to_arrow())

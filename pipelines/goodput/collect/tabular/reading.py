@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from goodput.collect.received import LandedFile, Reading, Received
+from goodput.collect.received import LandedFile, Received, SourceReading
 from goodput.collect.tabular.block import RowReader
 from goodput.collect.tabular.canonical import CanonicalTable
 from goodput.collect.tabular.content import OnBytes
@@ -22,7 +22,7 @@ def read_table(
     *,
     kept: Sequence[str] = (),
     on_bytes: OnBytes | None = None,
-) -> Reading:
+) -> SourceReading:
     """Rows of a declared CSV, JSON lines or Parquet file, in blocks, in the columns of its table's contract.
 
     A row that cannot be read is refused alone, with line and reason. Raises SourceRefused, at once or before

@@ -25,7 +25,7 @@ _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass
-class Rows:
+class TextRows:
     """Rows of one block: `text` (LargeString) as received with its line end, and the line each begins at."""
 
     text: pa.LargeStringArray
@@ -69,7 +69,7 @@ class RowCutter:
             raise SourceRefused(self._content.path, f"its first line is longer than {self._max} bytes")
         return record
 
-    def __iter__(self) -> Iterator[Rows]:
+    def __iter__(self) -> Iterator[TextRows]:
         wanted = BLOCK_BYTES
         for piece in self._pieces:
             self._pending += piece
@@ -86,7 +86,7 @@ class RowCutter:
         yield first.removeprefix(_BOM)
         yield from pieces
 
-    def _cut(self) -> Iterator[Rows]:
+    def _cut(self) -> Iterator[TextRows]:
         """Rows that are whole in what is pending; the rest stays pending."""
         buffer = bytes(self._pending)
         if self._dropping:
@@ -108,7 +108,7 @@ class RowCutter:
             return record_ends(buffer, self.cells, self._max)
         return np.flatnonzero(np.frombuffer(buffer, np.uint8) == ord("\n")) + 1, []
 
-    def _last(self) -> Iterator[Rows]:
+    def _last(self) -> Iterator[TextRows]:
         """What is pending at the end: perhaps rows behind an open quote, perhaps one without line end."""
         buffer = bytes(self._pending)
         if self.cells is not None and b"\n" in buffer:
@@ -124,7 +124,7 @@ class RowCutter:
         else:
             self.torn_tail_bytes = len(buffer)
 
-    def _in_blocks(self, buffer: bytes, ends: np.ndarray, unclosed: list[int]) -> Iterator[Rows]:
+    def _in_blocks(self, buffer: bytes, ends: np.ndarray, unclosed: list[int]) -> Iterator[TextRows]:
         """The rows that end there, so many at a time; `unclosed` are places among them."""
         for first in range(0, len(ends), BLOCK_ROWS):
             some = ends[first : first + BLOCK_ROWS]
@@ -132,16 +132,16 @@ class RowCutter:
             opening = [row - first for row in unclosed if first <= row < first + len(some)]
             yield self._rows(buffer[begins : int(some[-1])], some - begins, opening)
 
-    def _too_long_to_keep(self, start: bytes) -> Rows:
+    def _too_long_to_keep(self, start: bytes) -> TextRows:
         refused = refused_row(self._line, "row_too_long", self._too_long_reason(), start)
         self._line += 1
         self._dropping = True
-        return Rows(pa.array([], pa.large_string()), np.empty(0, np.int64), [refused])
+        return TextRows(pa.array([], pa.large_string()), np.empty(0, np.int64), [refused])
 
     def _too_long_reason(self) -> str:
         return f"the line is longer than limits.max_line_bytes = {self._max}"
 
-    def _rows(self, buffer: bytes, ends: np.ndarray, unclosed: list[int]) -> Rows:
+    def _rows(self, buffer: bytes, ends: np.ndarray, unclosed: list[int]) -> TextRows:
         offsets = np.concatenate([np.zeros(1, np.int64), ends])
         text = pa.LargeBinaryArray.from_buffers(
             pa.large_binary(), len(ends), [None, pa.py_buffer(offsets), pa.py_buffer(buffer)]
@@ -157,11 +157,11 @@ class RowCutter:
         for row in _not_utf8(text):
             refusals.setdefault(row, ("row_not_utf8", "the row is not UTF-8"))
         if not refusals:
-            return Rows(text.cast(pa.large_string()), line)
+            return TextRows(text.cast(pa.large_string()), line)
         refused = [refused_row(int(line[r]), *why, text[r].as_py()) for r, why in sorted(refusals.items())]
         kept = np.ones(len(ends), bool)
         kept[list(refusals)] = False
-        return Rows(text.filter(pa.array(kept)).cast(pa.large_string()), line[kept], refused)
+        return TextRows(text.filter(pa.array(kept)).cast(pa.large_string()), line[kept], refused)
 
     def _lines(self, buffer: bytes, ends: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Physical line at which each row begins; moves on to the line after the last."""

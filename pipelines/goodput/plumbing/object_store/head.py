@@ -18,7 +18,7 @@ FORMAT = 1
 
 
 @dataclass(frozen=True)
-class Head:
+class LakeHead:
     """`token` rises with each writer; `writer` is who holds the lake, empty where nobody does.
 
     `is_broken_off`: the last writer failed, and what it left uncommitted may lie about. `files`: by name the key of the
@@ -32,10 +32,10 @@ class Head:
     nonce: str = ""
 
 
-class Found(NamedTuple):
+class StoredHead(NamedTuple):
     """It, which version of the object it is, and when that was written by the clock of the store."""
 
-    head: Head
+    head: LakeHead
     version: Version
     modified: datetime | None = None
 
@@ -46,7 +46,7 @@ class HeadObject:
     def __init__(self, bucket: Bucket) -> None:
         self._bucket = bucket
 
-    def read(self) -> Found | None:
+    def read(self) -> StoredHead | None:
         """As it is, None where there is no lake yet. Raises StoreFailed, LakeTooNew."""
         found = self._bucket.read(KEY)
         if found is None:
@@ -55,15 +55,15 @@ class HeadObject:
             document = json.loads(found.content)
             known = document.pop("format")
             files = {name: (key, digest) for name, (key, digest) in document.pop("files").items()}
-            head = Head(**document, files=files) if known == FORMAT else None
+            head = LakeHead(**document, files=files) if known == FORMAT else None
         except (ValueError, KeyError, TypeError) as error:
             raise StoreFailed(f"{self._bucket.url}/{KEY}", f"it is no head of a lake ({error!r})") from error
         if head is None:
             what = f"format {known} of {KEY}; this version of Goodput knows format {FORMAT}"
             raise LakeTooNew(self._bucket.url, what)
-        return Found(head, found.version, found.modified)
+        return StoredHead(head, found.version, found.modified)
 
-    def write(self, head: Head, over: Found | None) -> Found | None:
+    def write(self, head: LakeHead, over: StoredHead | None) -> StoredHead | None:
         """Write over the version that was read, or where there was none; None where another came first.
 
         Raises StoreFailed.
@@ -72,6 +72,6 @@ class HeadObject:
         content = json.dumps({"format": FORMAT, **asdict(new)}).encode()
         made = self._bucket.create(KEY, content) if over is None else self._bucket.swap(KEY, content, over.version)
         if made is not None:
-            return Found(new, made)
+            return StoredHead(new, made)
         there = self.read()  # a request whose answer was lost was tried again, and refused
         return there if there is not None and there.head.nonce == new.nonce else None

@@ -14,7 +14,7 @@ from uuid import uuid4
 
 from goodput.errors import GoodputError, LakeBusy, LeaseLost
 from goodput.plumbing.object_store.bucket import Bucket
-from goodput.plumbing.object_store.head import Found, Head, HeadObject
+from goodput.plumbing.object_store.head import HeadObject, LakeHead, StoredHead
 
 LEASE_S = 60.0  # without a renewal it is over
 _RETRY_S = 1.0
@@ -23,7 +23,7 @@ _RETRY_S = 1.0
 class Taken(NamedTuple):
     """What became of the writer before: it failed (`is_broken_off`), or never said that it had ended (`is_silent`)."""
 
-    head: Head
+    head: LakeHead
     is_broken_off: bool
     is_silent: bool
 
@@ -35,12 +35,12 @@ class Lease:
         self._bucket = bucket
         self._object = HeadObject(bucket)
         self._writer = writer
-        self._held: Found | None = None
+        self._held: StoredHead | None = None
         self._confirmed_s = 0.0
         self._changing = threading.RLock()
         self._ended = threading.Event()
 
-    def read(self) -> Head | None:
+    def read(self) -> LakeHead | None:
         """The head as it is. Raises StoreFailed."""
         found = self._object.read()
         return None if found is None else found.head
@@ -50,7 +50,7 @@ class Lease:
         until = time.monotonic() + wait_s
         while True:
             found, asked_s = self._object.read(), time.monotonic()
-            before = found.head if found else Head()
+            before = found.head if found else LakeHead()
             # whoever took it as this writer is dead: the lock of the folder is held by this process
             is_free = before.writer in ("", self._writer) or (found is not None and self._is_over(found))
             new = replace(before, token=before.token + 1, writer=self._writer, is_broken_off=False)
@@ -64,7 +64,7 @@ class Lease:
             if not is_free:
                 time.sleep(_RETRY_S)
 
-    def give_back(self, *, is_broken_off: bool) -> Head:
+    def give_back(self, *, is_broken_off: bool) -> LakeHead:
         """End it. Raises LeaseLost, StoreFailed."""
         self._ended.set()
         try:
@@ -83,13 +83,13 @@ class Lease:
             raise LeaseLost(self._bucket.url)
         self.change(lambda head: head)
 
-    def change(self, edit: Callable[[Head], Head]) -> Head:
+    def change(self, edit: Callable[[LakeHead], LakeHead]) -> LakeHead:
         """Change the head, as the holder or, without the lease, as anybody who adds a file. Raises LeaseLost."""
         with self._changing:
             is_holder, found = self._held is not None, self._held or self._object.read()
             while True:
                 asked_s = time.monotonic()
-                new = self._object.write(edit(found.head if found else Head()), found)
+                new = self._object.write(edit(found.head if found else LakeHead()), found)
                 if new is not None:
                     if is_holder:
                         self._held, self._confirmed_s = new, asked_s
@@ -115,7 +115,7 @@ class Lease:
             except GoodputError:
                 continue  # the store may answer again in time
 
-    def _is_over(self, found: Found) -> bool:
+    def _is_over(self, found: StoredHead) -> bool:
         key = f"clock-{uuid4().hex}"
         self._bucket.write(key, b"")
         now = self._bucket.read(key)

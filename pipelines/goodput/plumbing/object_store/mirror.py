@@ -16,7 +16,7 @@ from goodput.errors import LeaseLost, StoreFailed
 from goodput.plumbing.cache_file import read_cache
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.object_store.bucket import Bucket, each
-from goodput.plumbing.object_store.head import Head
+from goodput.plumbing.object_store.head import LakeHead
 from goodput.plumbing.store import KEPT
 
 _NOTED = ".copied.json"
@@ -49,7 +49,7 @@ class Mirror:
         """The address of the lake that the folder is a copy of; empty before the first time."""
         return self._copied.url
 
-    def pull_files(self, head: Head, *, anyway: bool = False) -> set[str]:
+    def pull_files(self, head: LakeHead, *, anyway: bool = False) -> set[str]:
         """Have the small files as the head has them; names of those that changed.
 
         `anyway`: whatever was noted, as after a process that died. Raises StoreFailed, LakeUnwritable.
@@ -70,7 +70,7 @@ class Mirror:
             self.note(self._copied.token)
         return changed
 
-    def pull_logs(self, head: Head, *, anyway: bool = False) -> None:
+    def pull_logs(self, head: LakeHead, *, anyway: bool = False) -> None:
         """Have the log of every table as it is in the store. Raises StoreFailed, LakeUnwritable."""
         if head.token == self._copied.token and not head.writer and not anyway:
             return  # nobody has written since

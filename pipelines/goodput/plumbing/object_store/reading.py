@@ -17,7 +17,7 @@ from goodput.plumbing.sql_files import HOURS_VARIABLE
 _MISSING = re.compile(r'No files found that match the pattern "([^"]+)"')
 
 
-class Reading:
+class FetchingConnection:
     """A connection as DuckDB's own, whose `execute` and `sql` have the parts fetched that they read."""
 
     def __init__(
@@ -30,7 +30,7 @@ class Reading:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._connection, name)
 
-    def __enter__(self) -> "Reading":
+    def __enter__(self) -> "FetchingConnection":
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -24,10 +24,10 @@ from goodput.plumbing.lake import Lake
 from goodput.plumbing.object_store.bucket import Bucket, each
 from goodput.plumbing.object_store.cache import Cache
 from goodput.plumbing.object_store.copying import Copying
-from goodput.plumbing.object_store.head import Head
+from goodput.plumbing.object_store.head import LakeHead
 from goodput.plumbing.object_store.lease import Lease
 from goodput.plumbing.object_store.mirror import Mirror, digest_of
-from goodput.plumbing.object_store.reading import Reading
+from goodput.plumbing.object_store.reading import FetchingConnection
 from goodput.plumbing.part_check import wrong_with
 from goodput.plumbing.store import Store
 from goodput.plumbing.write_lock import WriteLock
@@ -79,7 +79,7 @@ class ObjectStore(Store):
                 if not has_failed:
                     self._mirror.note(head.token)
 
-    def _bring_up_to_date(self, lock: WriteLock, head: Head, *, is_silent: bool) -> None:
+    def _bring_up_to_date(self, lock: WriteLock, head: LakeHead, *, is_silent: bool) -> None:
         if is_silent:
             self._mirror.fence(stored_tables())
             self._sweep_files(head)
@@ -111,7 +111,7 @@ class ObjectStore(Store):
                 if not published_only:
                     self._mirror.pull_logs(head, anyway=bool(was_broken_off))
 
-    def _pull_files(self, head: Head, *, anyway: bool) -> None:
+    def _pull_files(self, head: LakeHead, *, anyway: bool) -> None:
         if ERASED in self._mirror.pull_files(head, anyway=anyway):
             self._cache.clear()
         ensure_deliveries(Lake(self._root))
@@ -147,7 +147,7 @@ class ObjectStore(Store):
             self._bucket.write(key, path)
         replaced: list[str] = []
 
-        def edit(head: Head) -> Head:
+        def edit(head: LakeHead) -> LakeHead:
             replaced[:] = [head.files[name][0]] if name in head.files else []
             others = {other: given for other, given in head.files.items() if other != name}
             return replace(head, files=others if digest is None else others | {name: (key, digest)})
@@ -160,7 +160,7 @@ class ObjectStore(Store):
         """Add a line to a file that several may add to: whoever comes second adds to what the first has made."""
         name = path.name
         while True:
-            head = self._lease.read() or Head()
+            head = self._lease.read() or LakeHead()
             there = head.files.get(name)
             found = self._bucket.read(there[0]) if there else None
             content = (found.content if found else b"") + line
@@ -168,7 +168,7 @@ class ObjectStore(Store):
             self._bucket.write(new[0], content)
             before, wanted = there, new
 
-            def edit(now: Head, before: object = before, wanted: tuple[str, str] = wanted) -> Head:
+            def edit(now: LakeHead, before: object = before, wanted: tuple[str, str] = wanted) -> LakeHead:
                 return replace(now, files={**now.files, name: wanted}) if now.files.get(name) == before else now
 
             if self._lease.change(edit).files.get(name) == new:
@@ -209,9 +209,9 @@ class ObjectStore(Store):
 
     def reading(self, connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyConnection":
         """A connection to the published database whose questions find the parts that they read."""
-        return cast("duckdb.DuckDBPyConnection", Reading(connection, self._root, self.fetch))
+        return cast("duckdb.DuckDBPyConnection", FetchingConnection(connection, self._root, self.fetch))
 
-    def _sweep_files(self, head: Head) -> None:
+    def _sweep_files(self, head: LakeHead) -> None:
         """Delete objects of small files that a writer left before, or after, they were those of the head."""
         named = {key for key, _ in head.files.values()}
         self._bucket.delete(key for key in self._keys(_FILES) if key not in named)

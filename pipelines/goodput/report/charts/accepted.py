@@ -4,7 +4,7 @@ import altair as alt
 
 from goodput.report.chart import (
     Chart,
-    Column,
+    ChartColumn,
     Picture,
     Rows,
     clock,
@@ -87,11 +87,11 @@ CHART = Chart(
     also=("operations_done",),
     is_wide=True,
     columns=(
-        Column("at", "Window from", "time"),
-        Column("offered", "Offered", "count"),
-        Column("ratio", "Accepted", "share"),
-        Column("low", "95 % from", "share"),
-        Column("high", "to", "share"),
-        Column("definition", "By"),
+        ChartColumn("at", "Window from", "time"),
+        ChartColumn("offered", "Offered", "count"),
+        ChartColumn("ratio", "Accepted", "share"),
+        ChartColumn("low", "95 % from", "share"),
+        ChartColumn("high", "to", "share"),
+        ChartColumn("definition", "By"),
     ),
 )

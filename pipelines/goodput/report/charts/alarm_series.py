@@ -3,7 +3,7 @@
 import altair as alt
 
 from goodput.report.alarm_layers import fired_band, series_lines
-from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted
+from goodput.report.chart import Chart, ChartColumn, Picture, Rows, clock, counted
 from goodput.report.looks import rows, time
 
 
@@ -60,11 +60,11 @@ CHART = Chart(
     none_is_all=True,
     is_tall=True,
     columns=(
-        Column("alarm", "Alarm"),
-        Column("at", "Window from", "time"),
-        Column("quantity", "Of"),
-        Column("value", "Seen", "number"),
-        Column("usual", "Usual", "number"),
-        Column("bound", "Fires beyond", "number"),
+        ChartColumn("alarm", "Alarm"),
+        ChartColumn("at", "Window from", "time"),
+        ChartColumn("quantity", "Of"),
+        ChartColumn("value", "Seen", "number"),
+        ChartColumn("usual", "Usual", "number"),
+        ChartColumn("bound", "Fires beyond", "number"),
     ),
 )

@@ -3,7 +3,7 @@
 import altair as alt
 
 from goodput.ask.alarm_evidence import NONE_YET
-from goodput.report.chart import Chart, Column, Picture, Rows, clock, counted
+from goodput.report.chart import Chart, ChartColumn, Picture, Rows, clock, counted
 from goodput.report.looks import ORANGE, RED, rows, time
 
 _SEVERITIES = ["page", "ticket"]
@@ -54,12 +54,12 @@ CHART = Chart(
     chosen_by=("workload", "pool"),
     none_is_all=True,
     columns=(
-        Column("at", "From", "time"),
-        Column("until_at", "To", "time"),
-        Column("severity", "Severity"),
-        Column("rule", "Rule"),
-        Column("summary", "Alarm"),
-        Column("value", "Value", "number"),
-        Column("usual", "Usual", "number"),
+        ChartColumn("at", "From", "time"),
+        ChartColumn("until_at", "To", "time"),
+        ChartColumn("severity", "Severity"),
+        ChartColumn("rule", "Rule"),
+        ChartColumn("summary", "Alarm"),
+        ChartColumn("value", "Value", "number"),
+        ChartColumn("usual", "Usual", "number"),
     ),
 )

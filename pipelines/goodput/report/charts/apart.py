@@ -4,7 +4,7 @@ import shlex
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, counted, dollars, percent, sentence
+from goodput.report.chart import Chart, ChartColumn, Picture, Row, Rows, counted, dollars, percent, sentence
 from goodput.report.looks import BLUE, MUTED, ORANGE, rows
 
 _NAMED = 3  # pairs in the sentence; the chart has all
@@ -22,9 +22,9 @@ def _answer(found: Rows) -> str:
             f"No difference that chance does not explain; nearest comes {_both(nearest, questions)}.\n{_given(nearest)}"
         )
     sure.sort(key=_least_chance)
-    said = [f"{sentence(_both(row, questions))}.{_worth(row, questions)}" for row in sure[:_NAMED]]
+    sentences = [f"{sentence(_both(row, questions))}.{_worth(row, questions)}" for row in sure[:_NAMED]]
     more = [f"{counted(len(sure) - _NAMED, 'pair')} more that differ in the numbers."] if len(sure) > _NAMED else []
-    return "\n".join([*said, *more, _given(sure[0])])
+    return "\n".join([*sentences, *more, _given(sure[0])])
 
 
 def _least_chance(row: Row) -> tuple[float, float]:
@@ -158,18 +158,18 @@ CHART = Chart(
     chosen_by=("workload",),
     is_wide=True,
     columns=(
-        Column("workload", "Workload"),
-        Column("divided_by", "By"),
-        Column("name", "Name"),
-        Column("beside", "Beside"),
-        Column("windows", "Windows of both", "count"),
-        Column("ratio", "Accepted", "share"),
-        Column("other_ratio", "Beside", "share"),
-        Column("gap", "Difference", "share"),
-        Column("gap_half", "95 %, half", "share"),
-        Column("price_usd", "Per accepted", "usd"),
-        Column("other_price_usd", "Beside", "usd"),
-        Column("gap_usd", "Difference", "usd"),
-        Column("gap_usd_half", "95 %, half", "usd"),
+        ChartColumn("workload", "Workload"),
+        ChartColumn("divided_by", "By"),
+        ChartColumn("name", "Name"),
+        ChartColumn("beside", "Beside"),
+        ChartColumn("windows", "Windows of both", "count"),
+        ChartColumn("ratio", "Accepted", "share"),
+        ChartColumn("other_ratio", "Beside", "share"),
+        ChartColumn("gap", "Difference", "share"),
+        ChartColumn("gap_half", "95 %, half", "share"),
+        ChartColumn("price_usd", "Per accepted", "usd"),
+        ChartColumn("other_price_usd", "Beside", "usd"),
+        ChartColumn("gap_usd", "Difference", "usd"),
+        ChartColumn("gap_usd_half", "95 %, half", "usd"),
     ),
 )

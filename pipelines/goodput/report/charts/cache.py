@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, percent
+from goodput.report.chart import Chart, ChartColumn, Picture, Rows, percent
 from goodput.report.looks import HEAT, replica_heat
 
 
@@ -47,11 +47,11 @@ CHART = Chart(
     draws=("hit_ratio",),
     chosen_by=("pool", "model"),
     columns=(
-        Column("at", "Window from", "time"),
-        Column("replica", "Replica"),
-        Column("pool", "Pool"),
-        Column("hit_ratio", "Found in cache", "share"),
-        Column("looked_up_tokens", "Tokens looked up", "count"),
-        Column("attempts", "Attempts", "count"),
+        ChartColumn("at", "Window from", "time"),
+        ChartColumn("replica", "Replica"),
+        ChartColumn("pool", "Pool"),
+        ChartColumn("hit_ratio", "Found in cache", "share"),
+        ChartColumn("looked_up_tokens", "Tokens looked up", "count"),
+        ChartColumn("attempts", "Attempts", "count"),
     ),
 )

@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, percent, sentence
+from goodput.report.chart import Chart, ChartColumn, Picture, Row, Rows, clock, counted, percent, sentence
 from goodput.report.looks import HEAT, replica_heat
 
 _FULL = 0.95  # of the cache: from about there on an engine preempts what runs
@@ -77,12 +77,12 @@ CHART = Chart(
     draws=("kv_usage_ratio",),
     chosen_by=("pool", "model"),
     columns=(
-        Column("at", "Window from", "time"),
-        Column("replica", "Replica"),
-        Column("pool", "Pool"),
-        Column("kv_usage_ratio", "KV cache, fullest", "share"),
-        Column("waiting", "Most waiting", "count"),
-        Column("running", "Most running", "count"),
-        Column("preemptions", "Preemptions", "count"),
+        ChartColumn("at", "Window from", "time"),
+        ChartColumn("replica", "Replica"),
+        ChartColumn("pool", "Pool"),
+        ChartColumn("kv_usage_ratio", "KV cache, fullest", "share"),
+        ChartColumn("waiting", "Most waiting", "count"),
+        ChartColumn("running", "Most running", "count"),
+        ChartColumn("preemptions", "Preemptions", "count"),
     ),
 )

@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, counted
+from goodput.report.chart import Chart, ChartColumn, Picture, Rows, counted
 from goodput.report.looks import COUNTS, MUTED, ORANGE, rows
 
 
@@ -47,9 +47,9 @@ CHART = Chart(
     spec=_spec,
     leads_to="gate",
     columns=(
-        Column("gate", "Gate"),
-        Column("gated", "Measured", "count"),
-        Column("failing", "Failed it", "count"),
-        Column("only_failing", "Failed it alone", "count"),
+        ChartColumn("gate", "Gate"),
+        ChartColumn("gated", "Measured", "count"),
+        ChartColumn("failing", "Failed it", "count"),
+        ChartColumn("only_failing", "Failed it alone", "count"),
     ),
 )

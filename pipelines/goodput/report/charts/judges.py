@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, counted, percent, within
+from goodput.report.chart import Chart, ChartColumn, Picture, Rows, counted, percent, within
 from goodput.report.looks import BLUE, MUTED, rows
 
 
@@ -56,14 +56,14 @@ CHART = Chart(
     draws=("ratio",),
     chosen_by=("workload", "model"),
     columns=(
-        Column("workload", "Workload"),
-        Column("model", "Model"),
-        Column("evaluator", "Evaluator"),
-        Column("answered", "Answers", "count"),
-        Column("judged", "Judged", "count"),
-        Column("passed", "Passed", "count"),
-        Column("ratio", "Share that passes", "share"),
-        Column("low", "95 % from", "share"),
-        Column("high", "to", "share"),
+        ChartColumn("workload", "Workload"),
+        ChartColumn("model", "Model"),
+        ChartColumn("evaluator", "Evaluator"),
+        ChartColumn("answered", "Answers", "count"),
+        ChartColumn("judged", "Judged", "count"),
+        ChartColumn("passed", "Passed", "count"),
+        ChartColumn("ratio", "Share that passes", "share"),
+        ChartColumn("low", "95 % from", "share"),
+        ChartColumn("high", "to", "share"),
     ),
 )

@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import FEWEST, Chart, Column, Picture, Rows, clock, counted, observed_whole, of_whole
+from goodput.report.chart import FEWEST, Chart, ChartColumn, Picture, Rows, clock, counted, observed_whole, of_whole
 from goodput.report.looks import BLUE, GREEN, ORANGE, RED, in_the_middle, rows, time
 
 _NAMES = {"ttft": "first token", "tpot": "each further token", "e2e": "whole answer"}
@@ -33,7 +33,7 @@ def _answer(found: Rows) -> str:
 
 
 def _over(found: Rows, bound: float) -> str:
-    """In how many windows a p99 was above its gate; of few answers it says little, and is told apart."""
+    """In how many windows a p99 was above its gate; of few answers it says little, and is reported apart."""
     sure = [row for row in found if row["n"] >= FEWEST]
     thin = [row for row in found if row["n"] < FEWEST]
     parts = [
@@ -110,12 +110,12 @@ CHART = Chart(
     leads_to="window",
     is_tall=True,
     columns=(
-        Column("at", "Window from", "time"),
-        Column("metric", "Latency"),
-        Column("n", "Answers", "count"),
-        Column("p50", "p50", "seconds"),
-        Column("p95", "p95", "seconds"),
-        Column("p99", "p99", "seconds"),
-        Column("bound", "Gate", "seconds"),
+        ChartColumn("at", "Window from", "time"),
+        ChartColumn("metric", "Latency"),
+        ChartColumn("n", "Answers", "count"),
+        ChartColumn("p50", "p50", "seconds"),
+        ChartColumn("p95", "p95", "seconds"),
+        ChartColumn("p99", "p99", "seconds"),
+        ChartColumn("bound", "Gate", "seconds"),
     ),
 )

@@ -2,7 +2,7 @@
 
 import math
 
-from goodput.report.chart import FEWEST, Chart, Column, Row, Rows, counted, dollars, percent
+from goodput.report.chart import FEWEST, Chart, ChartColumn, Row, Rows, counted, dollars, percent
 from goodput.report.load_picture import loads
 
 _NAMED = 5  # in the sentence; the chart has all
@@ -127,20 +127,20 @@ CHART = Chart(
     chosen_by=("divided_by", "pool", "route"),
     none_is_all=True,
     columns=(
-        Column("name", "Pool or route"),
-        Column("load_rps", "Load, requests/s a replica", "number"),
-        Column("windows", "Windows", "count"),
-        Column("arrivals", "Requests", "count"),
-        Column("knee_gate", "Judged by"),
-        Column("fail_ratio", "Fails it", "share"),
-        Column("pooled", "pooled", "share"),
-        Column("bound", "of which may", "share"),
-        Column("ratio", "Accepted", "share"),
-        Column("low", "95 % from", "share"),
-        Column("high", "to", "share"),
-        Column("is_sustained", "Kept its gates", "flag"),
-        Column("knee_rps", "Limit", "number"),
-        Column("knee_ci_low_rps", "95 % from", "number"),
-        Column("knee_ci_high_rps", "to", "number"),
+        ChartColumn("name", "Pool or route"),
+        ChartColumn("load_rps", "Load, requests/s a replica", "number"),
+        ChartColumn("windows", "Windows", "count"),
+        ChartColumn("arrivals", "Requests", "count"),
+        ChartColumn("knee_gate", "Judged by"),
+        ChartColumn("fail_ratio", "Fails it", "share"),
+        ChartColumn("pooled", "pooled", "share"),
+        ChartColumn("bound", "of which may", "share"),
+        ChartColumn("ratio", "Accepted", "share"),
+        ChartColumn("low", "95 % from", "share"),
+        ChartColumn("high", "to", "share"),
+        ChartColumn("is_sustained", "Kept its gates", "flag"),
+        ChartColumn("knee_rps", "Limit", "number"),
+        ChartColumn("knee_ci_low_rps", "95 % from", "number"),
+        ChartColumn("knee_ci_high_rps", "to", "number"),
     ),
 )

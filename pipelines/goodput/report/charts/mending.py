@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, dollars, percent
+from goodput.report.chart import Chart, ChartColumn, Picture, Row, Rows, dollars, percent
 from goodput.report.looks import ORANGE, rows, with_room
 
 _LOSSES = {  # each bucket in words, and what would mend it
@@ -37,15 +37,15 @@ _SPARE = {
 _DOLLARS = "US dollars; pale: idle, and not spare"
 _BEYOND = "What to try, and what speaks for it, is asked next."
 _NAMED = 3  # in the sentence; the chart has all
-_SURE = 0.9  # of idle dollars: where less is sure it is said
+_SURE = 0.9  # of idle dollars: where less is sure the sentence names it
 _NOTHING = 0.005  # of the dollars of idle replicas: less than this nobody would mend
 
 
 def _answer(found: Rows) -> str:
     named, late = found[:_NAMED], {row["part"]: _is_mostly_prompts(row) for row in found if _is_late_anyway(row)}
-    said = {str(row["bucket"]): place for place, row in reversed(list(enumerate(named)))}  # a remedy once
+    first = {str(row["bucket"]): place for place, row in reversed(list(enumerate(named)))}  # a remedy once
     parts = [
-        _one(row, "Then" if place else "First", is_again=said[row["bucket"]] < place) + _vain(row, late)
+        _one(row, "Then" if place else "First", is_again=first[row["bucket"]] < place) + _vain(row, late)
         for place, row in enumerate(named)
     ]
     largest = max(found, key=lambda row: row["usd"])
@@ -58,11 +58,11 @@ def _one(row: Row, nth: str, *, is_again: bool) -> str:
     words, remedy = _LOSSES.get(row["bucket"], (row["bucket"], "it bought nothing that was accepted"))
     of = f" of {row['divided_by']} {row['part']}" if row["part"] is not None else ""
     whole = " of all spent" if nth == "First" else ""
-    said = f"{nth} {words}{of}, {dollars(row['usd'])} ({percent(row['share'])}{whole})"
+    loss = f"{nth} {words}{of}, {dollars(row['usd'])} ({percent(row['share'])}{whole})"
     if (idle := _idle(row)) is not None:
-        return f"{said}: {idle}{_at_peak(row)}{_unplaced(row)}"
+        return f"{loss}: {idle}{_at_peak(row)}{_unplaced(row)}"
     parts = [_late(row), None if is_again else f"{remedy}{_unreported(row)}{_unplaced(row)}"]
-    return ": ".join([said, *(part for part in parts if part is not None)])
+    return ": ".join([loss, *(part for part in parts if part is not None)])
 
 
 def _in_all(found: Rows) -> str:
@@ -228,21 +228,21 @@ CHART = Chart(
     "accepted or are not judged yet.",
     spec=_spec,
     columns=(
-        Column("bucket", "Bucket"),
-        Column("part", "Of"),
-        Column("usd", "US dollars", "usd"),
-        Column("low_usd", "95 % from", "usd"),
-        Column("high_usd", "to", "usd"),
-        Column("share", "Share of all spent", "share"),
-        Column("spare_usd", "of which spare", "usd"),
-        Column("spare_low_usd", "spare from", "usd"),
-        Column("spare_high_usd", "spare to", "usd"),
-        Column("spare_by", "Spare by"),
-        Column("queue_late_usd", "Late only for its queue", "usd"),
-        Column("retries_late_usd", "Late for earlier tries", "usd"),
-        Column("prefill_late_usd", "Late for its prompt", "usd"),
-        Column("work_late_usd", "Late without these", "usd"),
-        Column("at_peak", "At the peak"),
-        Column("estimated", "In part estimated", "flag"),
+        ChartColumn("bucket", "Bucket"),
+        ChartColumn("part", "Of"),
+        ChartColumn("usd", "US dollars", "usd"),
+        ChartColumn("low_usd", "95 % from", "usd"),
+        ChartColumn("high_usd", "to", "usd"),
+        ChartColumn("share", "Share of all spent", "share"),
+        ChartColumn("spare_usd", "of which spare", "usd"),
+        ChartColumn("spare_low_usd", "spare from", "usd"),
+        ChartColumn("spare_high_usd", "spare to", "usd"),
+        ChartColumn("spare_by", "Spare by"),
+        ChartColumn("queue_late_usd", "Late only for its queue", "usd"),
+        ChartColumn("retries_late_usd", "Late for earlier tries", "usd"),
+        ChartColumn("prefill_late_usd", "Late for its prompt", "usd"),
+        ChartColumn("work_late_usd", "Late without these", "usd"),
+        ChartColumn("at_peak", "At the peak"),
+        ChartColumn("estimated", "In part estimated", "flag"),
     ),
 )

@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, counted, dollars, dollars_within, percent
+from goodput.report.chart import Chart, ChartColumn, Picture, Rows, counted, dollars, dollars_within, percent
 from goodput.report.looks import BLUE, GREEN, ORANGE, rows, ticks, with_room
 
 _KEPT = ("accepted", "unlabelled")  # buckets of what was accepted, or may be
@@ -75,11 +75,11 @@ CHART = Chart(
     empty="No cost is known of this period: no bill, rate or price (settings, `[costs]`) covers it.",
     spec=_spec,
     columns=(
-        Column("bucket", "Bucket"),
-        Column("usd", "US dollars", "usd"),
-        Column("low_usd", "95 % from", "usd"),
-        Column("high_usd", "to", "usd"),
-        Column("share", "Share", "share"),
-        Column("estimated", "In part estimated", "flag"),
+        ChartColumn("bucket", "Bucket"),
+        ChartColumn("usd", "US dollars", "usd"),
+        ChartColumn("low_usd", "95 % from", "usd"),
+        ChartColumn("high_usd", "to", "usd"),
+        ChartColumn("share", "Share", "share"),
+        ChartColumn("estimated", "In part estimated", "flag"),
     ),
 )

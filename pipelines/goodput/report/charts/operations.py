@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, dollars
+from goodput.report.chart import Chart, ChartColumn, Picture, Row, Rows, clock, counted, dollars
 from goodput.report.looks import INK, ORANGE, rows, ticks, with_room
 from goodput.report.quality_change import quality_changes
 
@@ -150,11 +150,11 @@ def _spec() -> Picture:
     )
     ends = base.mark_rule(color=INK, strokeWidth=2).encode(alt.X("low_usd:Q"), alt.X2("high_usd:Q"))
     end = "max(0, datum.excess_cost_usd || 0, datum.high_usd || 0)"
-    said = base.transform_calculate(
+    priced = base.transform_calculate(
         end=end,
-        said="isValid(datum.excess_cost_usd) ? format(datum.excess_cost_usd, '$,.2f') : 'not priced'",
+        priced="isValid(datum.excess_cost_usd) ? format(datum.excess_cost_usd, '$,.2f') : 'not priced'",
     )
-    text = said.mark_text(align="left", dx=6, color=INK).encode(alt.X("end:Q"), alt.Text("said:N"))
+    text = priced.mark_text(align="left", dx=6, color=INK).encode(alt.X("end:Q"), alt.Text("priced:N"))
     return alt.layer(bars, ends, text, with_room(base, end, "US dollars more than steady")).properties(
         height=alt.Step(26)
     )
@@ -172,32 +172,32 @@ CHART = Chart(
     none_is_all=True,
     draws=("excess_cost_usd",),
     columns=(
-        Column("at", "At", "time"),
-        Column("kind", "Operation"),
-        Column("pool", "Pool"),
-        Column("revision", "Revision"),
-        Column("duration_s", "Lasted", "seconds"),
-        Column("ended_by", "Ended by"),
-        Column("lost_accepted", "Accepted lost", "count"),
-        Column("lost_accepted_ci_low", "95 % from", "count"),
-        Column("lost_accepted_ci_high", "to", "count"),
-        Column("excess_cost_usd", "More than steady", "usd"),
-        Column("low_usd", "95 % from", "usd"),
-        Column("high_usd", "to", "usd"),
-        Column("paid_usd", "of it paid beyond", "usd"),
-        Column("lost_usd", "price of answers lost", "usd"),
-        Column("priced_windows", "Windows of its load", "count"),
-        Column("replicas_before", "Replicas before", "count"),
-        Column("replicas_most", "at most meanwhile", "count"),
-        Column("overlapping_events", "Overlap with others", "count"),
-        Column("no_interval", "Not priced because"),
-        Column("judge", "Judged by"),
-        Column("before_ratio", "Passed before", "share"),
-        Column("before_low", "95 % from", "share"),
-        Column("before_high", "to", "share"),
-        Column("after_ratio", "after", "share"),
-        Column("after_low", "95 % from", "share"),
-        Column("after_high", "to", "share"),
-        Column("is_apart", "Surely another", "flag"),
+        ChartColumn("at", "At", "time"),
+        ChartColumn("kind", "Operation"),
+        ChartColumn("pool", "Pool"),
+        ChartColumn("revision", "Revision"),
+        ChartColumn("duration_s", "Lasted", "seconds"),
+        ChartColumn("ended_by", "Ended by"),
+        ChartColumn("lost_accepted", "Accepted lost", "count"),
+        ChartColumn("lost_accepted_ci_low", "95 % from", "count"),
+        ChartColumn("lost_accepted_ci_high", "to", "count"),
+        ChartColumn("excess_cost_usd", "More than steady", "usd"),
+        ChartColumn("low_usd", "95 % from", "usd"),
+        ChartColumn("high_usd", "to", "usd"),
+        ChartColumn("paid_usd", "of it paid beyond", "usd"),
+        ChartColumn("lost_usd", "price of answers lost", "usd"),
+        ChartColumn("priced_windows", "Windows of its load", "count"),
+        ChartColumn("replicas_before", "Replicas before", "count"),
+        ChartColumn("replicas_most", "at most meanwhile", "count"),
+        ChartColumn("overlapping_events", "Overlap with others", "count"),
+        ChartColumn("no_interval", "Not priced because"),
+        ChartColumn("judge", "Judged by"),
+        ChartColumn("before_ratio", "Passed before", "share"),
+        ChartColumn("before_low", "95 % from", "share"),
+        ChartColumn("before_high", "to", "share"),
+        ChartColumn("after_ratio", "after", "share"),
+        ChartColumn("after_low", "95 % from", "share"),
+        ChartColumn("after_high", "to", "share"),
+        ChartColumn("is_apart", "Surely another", "flag"),
     ),
 )

@@ -6,7 +6,7 @@ from itertools import groupby
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, dollars
+from goodput.report.chart import Chart, ChartColumn, Picture, Row, Rows, clock, counted, dollars
 from goodput.report.looks import GRID, ORANGE, RED, SKY, replica_heat
 
 _NAMED = 3  # stretches of time in the sentence; the chart has all
@@ -22,13 +22,13 @@ def _answer(found: Rows) -> str:
         assert most is not None  # noqa: S101  (rows are slow or not)
         where = f"{_times(most)} times, {most['replica']} at {clock(most['at'])} UTC"
         return f"No replica took 1.25 times as long for a token as the others of its pool; the most is {where}."
-    said = [f"{_one(of)}." for of in slow[:_NAMED]]
+    sentences = [f"{_one(of)}." for of in slow[:_NAMED]]
     more = len(slow) - _NAMED
     if more > 0:
-        said.append(f"{counted(more, 'stretch', 'stretches')} more {'is' if more == 1 else 'are'} in the numbers.")
+        sentences.append(f"{counted(more, 'stretch', 'stretches')} more {'is' if more == 1 else 'are'} in the numbers.")
     if most is not None and most["times"] > 1:
-        said.append(f"Apart from that no replica took more than {_times(most)} times as long.")
-    return "\n".join([*said, "What a replica was given to do may differ too."])
+        sentences.append(f"Apart from that no replica took more than {_times(most)} times as long.")
+    return "\n".join([*sentences, "What a replica was given to do may differ too."])
 
 
 def _times(row: Row) -> str:
@@ -97,14 +97,14 @@ CHART = Chart(
     draws=("times",),
     chosen_by=("pool", "model"),
     columns=(
-        Column("at", "Window from", "time"),
-        Column("replica", "Replica"),
-        Column("pool", "Pool"),
-        Column("p50_tpot_s", "A token, median", "seconds"),
-        Column("others_s", "The others", "seconds"),
-        Column("times", "Times as long", "number"),
-        Column("n_tpot", "Answers", "count"),
-        Column("slow_usd", "Too late there", "usd"),
-        Column("others_slow_usd", "At the others", "usd"),
+        ChartColumn("at", "Window from", "time"),
+        ChartColumn("replica", "Replica"),
+        ChartColumn("pool", "Pool"),
+        ChartColumn("p50_tpot_s", "A token, median", "seconds"),
+        ChartColumn("others_s", "The others", "seconds"),
+        ChartColumn("times", "Times as long", "number"),
+        ChartColumn("n_tpot", "Answers", "count"),
+        ChartColumn("slow_usd", "Too late there", "usd"),
+        ChartColumn("others_slow_usd", "At the others", "usd"),
     ),
 )

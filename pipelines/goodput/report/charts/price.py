@@ -4,7 +4,7 @@ import altair as alt
 
 from goodput.report.chart import (
     Chart,
-    Column,
+    ChartColumn,
     Picture,
     Rows,
     clock,
@@ -82,12 +82,12 @@ CHART = Chart(
     draws=("price_usd",),
     leads_to="window",
     columns=(
-        Column("at", "Window from", "time"),
-        Column("price_usd", "Per accepted", "usd"),
-        Column("low_usd", "95 % from", "usd"),
-        Column("high_usd", "to", "usd"),
-        Column("cost_usd", "Spent", "usd"),
-        Column("unpriced", "Parts without a price", "count"),
-        Column("no_price", "No price because"),
+        ChartColumn("at", "Window from", "time"),
+        ChartColumn("price_usd", "Per accepted", "usd"),
+        ChartColumn("low_usd", "95 % from", "usd"),
+        ChartColumn("high_usd", "to", "usd"),
+        ChartColumn("cost_usd", "Spent", "usd"),
+        ChartColumn("unpriced", "Parts without a price", "count"),
+        ChartColumn("no_price", "No price because"),
     ),
 )

@@ -4,7 +4,7 @@ from itertools import groupby
 
 import altair as alt
 
-from goodput.report.chart import FEWEST, Chart, Column, Picture, Row, Rows, clock, counted
+from goodput.report.chart import FEWEST, Chart, ChartColumn, Picture, Row, Rows, clock, counted
 from goodput.report.looks import BLUE, GRID, INK, MUTED, ORANGE, PURPLE, rows
 from goodput.settings.slice_names import cut_by
 
@@ -32,8 +32,8 @@ def _answer(found: Rows) -> str:
         )
     text = f"The p99 of the {name}{where} rose most, at {clock(first['at'])} UTC: {figures}{_lasted(first)}."
     others = f"\nOther rises: {first['other_rises']}." if first["other_rises"] is not None else ""
-    told = f"{text}{_beside(found)}{_tried_again(found)}{_before(found)}\n{_unmoved(found)}"
-    return f"{told} What moves together need not be cause and effect.{others}"
+    summary = f"{text}{_beside(found)}{_tried_again(found)}{_before(found)}\n{_unmoved(found)}"
+    return f"{summary} What moves together need not be cause and effect.{others}"
 
 
 def _where(row: Row) -> str:
@@ -55,8 +55,8 @@ def _beside(found: Rows) -> str:
     """What moved, first what came to the fleet and then what it showed: rows are in this order."""
     moved = [row for row in found if row["is_moved"] and row["place"] > 0]
     sides = [(_SIDES[side], _facts(list(rows))) for side, rows in groupby(moved, key=lambda row: str(row["side"]))]
-    said = "".join(f"\n{side}: {'; '.join(facts)}." for side, facts in sides)
-    return said or " Nothing else that is measured moved."
+    sentence = "".join(f"\n{side}: {'; '.join(facts)}." for side, facts in sides)
+    return sentence or " Nothing else that is measured moved."
 
 
 def _tried_again(found: Rows) -> str:
@@ -78,8 +78,8 @@ def _before(found: Rows) -> str:
     if not early:
         return ""
     since = clock(early[0]["earliest_at"]).split()[-1]
-    said = "; ".join(f"{row['name']} {row['earliest_says']} to {row['now_says']}" for row in early)
-    return f"\nAlready moving since {since}: {said}."
+    sentence = "; ".join(f"{row['name']} {row['earliest_says']} to {row['now_says']}" for row in early)
+    return f"\nAlready moving since {since}: {sentence}."
 
 
 def _unmoved(found: Rows) -> str:
@@ -149,19 +149,21 @@ def _spec() -> Picture:
     )
     # at the end of a bar, on the side to which it goes; on a phone the value in the window alone, where it is free
     both = "(datum.earliest_says || datum.before_says) + ' → ' + datum.now_says"
-    said = base.transform_calculate(
-        said=f"datum.done || ({_IS_WIDE} ? {both} : datum.times < 1 ? datum.now_says : '')",
+    sentence = base.transform_calculate(
+        sentence=f"datum.done || ({_IS_WIDE} ? {both} : datum.times < 1 ? datum.now_says : '')",
         beside=f"datum.done || {_IS_WIDE} || datum.times < 1 ? '' : datum.now_says",
     )
     more = (
-        said.transform_filter("datum.times >= 1").mark_text(align="left", dx=8, color=INK).encode(times, text="said:N")
+        sentence.transform_filter("datum.times >= 1")
+        .mark_text(align="left", dx=8, color=INK)
+        .encode(times, text="sentence:N")
     )
     less = (
-        said.transform_filter("datum.times < 1")
+        sentence.transform_filter("datum.times < 1")
         .mark_text(align="left", dx=4, color=INK)
-        .encode(alt.X(datum=1), text="said:N")
+        .encode(alt.X(datum=1), text="sentence:N")
     )
-    beside = said.mark_text(align="right", dx=-6, color=INK).encode(alt.X(datum=1), text="beside:N")
+    beside = sentence.mark_text(align="right", dx=-6, color=INK).encode(alt.X(datum=1), text="beside:N")
     return alt.layer(same, bars, done, nothing, more, less, beside).properties(height=alt.Step(22))
 
 
@@ -175,15 +177,15 @@ CHART = Chart(
     draws=("times",),
     is_wide=True,
     columns=(
-        Column("name", "What"),
-        Column("before_says", "Median before"),
-        Column("now_says", "In the window"),
-        Column("times", "Times as much", "number"),
-        Column("done", "Done"),
-        Column("is_moved", "Moved", "flag"),
-        Column("earliest_says", "On its way from"),
-        Column("at", "Window from", "time"),
-        Column("began_at", "High from", "time"),
-        Column("over_at", "to", "time"),
+        ChartColumn("name", "What"),
+        ChartColumn("before_says", "Median before"),
+        ChartColumn("now_says", "In the window"),
+        ChartColumn("times", "Times as much", "number"),
+        ChartColumn("done", "Done"),
+        ChartColumn("is_moved", "Moved", "flag"),
+        ChartColumn("earliest_says", "On its way from"),
+        ChartColumn("at", "Window from", "time"),
+        ChartColumn("began_at", "High from", "time"),
+        ChartColumn("over_at", "to", "time"),
     ),
 )

@@ -6,7 +6,18 @@ from collections.abc import Mapping
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, counted, dollars, dollars_within, percent, within
+from goodput.report.chart import (
+    Chart,
+    ChartColumn,
+    Picture,
+    Row,
+    Rows,
+    counted,
+    dollars,
+    dollars_within,
+    percent,
+    within,
+)
 from goodput.report.looks import ORANGE, PURPLE, rows, ticks
 from goodput.settings.slice_names import WITHIN_WORKLOAD
 
@@ -80,8 +91,8 @@ def _by_workload(dearest: Row, found: Rows) -> str:
         return " No workload has priced answers of two of them."
     each = "each workload" if len(several) == len(workloads) else "each workload that several of them use"
     if all(of[0]["name"] == dearest["name"] for of in several):
-        said = [f"of {of[0]['within']} {_price(of[0])}{_doubt(of)}" for of in several]
-        return f" Within {each} too: {_listed(said)}.{_as_a_rule(several[0])}"
+        prices = [f"of {of[0]['within']} {_price(of[0])}{_doubt(of)}" for of in several]
+        return f" Within {each} too: {_listed(prices)}.{_as_a_rule(several[0])}"
     is_another = any(_is_dearer(of[0], row) for of in several for row in of[1:] if row["name"] == dearest["name"])
     lead = (
         "the order differs: its mix of workloads makes it dear"
@@ -118,15 +129,17 @@ def _doubt(of: Rows) -> str:
     return "" if _rival(of) is None else ", not for sure"
 
 
-def _listed(said: list[str]) -> str:
-    more = len(said) - _WORKLOADS
-    return "; ".join([*said[:_WORKLOADS], *([f"{counted(more, 'workload')} more in the numbers"] if more > 0 else [])])
+def _listed(prices: list[str]) -> str:
+    more = len(prices) - _WORKLOADS
+    return "; ".join(
+        [*prices[:_WORKLOADS], *([f"{counted(more, 'workload')} more in the numbers"] if more > 0 else [])]
+    )
 
 
 def _of_workloads(found: Rows) -> str:
     """What answers of the only one cost within workloads."""
-    said = [f"{_price(of[0])} of {name}" for name, of in _workloads(found).items() if of[0]["scope"] == "all"]
-    return f" Within workloads: {_listed(said)}." if said else ""
+    prices = [f"{_price(of[0])} of {name}" for name, of in _workloads(found).items() if of[0]["scope"] == "all"]
+    return f" Within workloads: {_listed(prices)}." if prices else ""
 
 
 def _comparing(row: Row) -> list[str]:
@@ -170,15 +183,15 @@ CHART = Chart(
     draws=("price_usd",),
     chosen_by=("scope", "workload", "route"),
     columns=(
-        Column("name", "Slice"),
-        Column("within", "Workload"),
-        Column("offered", "Offered", "count"),
-        Column("ratio", "Accepted", "share"),
-        Column("low", "95 % from", "share"),
-        Column("high", "to", "share"),
-        Column("cost_usd", "Spent", "usd"),
-        Column("wasted_usd", "Wasted", "usd"),
-        Column("price_usd", "Per accepted", "usd"),
-        Column("unpriced", "Parts without a price", "count"),
+        ChartColumn("name", "Slice"),
+        ChartColumn("within", "Workload"),
+        ChartColumn("offered", "Offered", "count"),
+        ChartColumn("ratio", "Accepted", "share"),
+        ChartColumn("low", "95 % from", "share"),
+        ChartColumn("high", "to", "share"),
+        ChartColumn("cost_usd", "Spent", "usd"),
+        ChartColumn("wasted_usd", "Wasted", "usd"),
+        ChartColumn("price_usd", "Per accepted", "usd"),
+        ChartColumn("unpriced", "Parts without a price", "count"),
     ),
 )

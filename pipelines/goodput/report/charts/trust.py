@@ -1,6 +1,6 @@
 """The last entry: how far the numbers can be trusted; a table, not a picture."""
 
-from goodput.report.chart import Chart, Column, Rows, sentence
+from goodput.report.chart import Chart, ChartColumn, Rows, sentence
 
 
 def _answer(found: Rows) -> str:
@@ -8,8 +8,8 @@ def _answer(found: Rows) -> str:
     limits = "; ".join(str(row["limits"]) for row in found if row["limits"] is not None)
     limited = f" What limits these numbers: {limits}." if limits else ""
     if not doubtful:
-        said = "every row read is accounted for, and no warning stands."
-        return f"{sentence(said)}{limited}" if limited else f"Nothing speaks against these numbers: {said}"
+        summary = "every row read is accounted for, and no warning stands."
+        return f"{sentence(summary)}{limited}" if limited else f"Nothing speaks against these numbers: {summary}"
     return (
         f"{len(doubtful)} of {len(found)} facts want a look: "
         + ", ".join(sorted({str(row["name"]).lower() for row in doubtful}))
@@ -25,5 +25,5 @@ CHART = Chart(
     empty="Nothing has been published yet.",
     chosen_by=(),
     is_wide=True,
-    columns=(Column("name", "What"), Column("says", "Finding")),
+    columns=(ChartColumn("name", "What"), ChartColumn("says", "Finding")),
 )

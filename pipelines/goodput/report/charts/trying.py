@@ -6,7 +6,18 @@ from datetime import UTC, datetime
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows, clock, counted, dollars, dollars_within, sentence
+from goodput.report.chart import (
+    Chart,
+    ChartColumn,
+    Picture,
+    Row,
+    Rows,
+    clock,
+    counted,
+    dollars,
+    dollars_within,
+    sentence,
+)
 from goodput.report.looks import BLUE, ORANGE, PURPLE, rows
 
 _NAMED = 3  # of each sort in the sentence; the chart has all
@@ -207,16 +218,16 @@ CHART = Chart(
     none_is_all=True,
     is_wide=True,
     columns=(
-        Column("action", "Change"),
-        Column("basis", "Known by"),
-        Column("answers", "Accepted answers", "count"),
-        Column("low_answers", "95 % from", "count"),
-        Column("high_answers", "to, or at most", "count"),
-        Column("usd", "Off the bill", "usd"),
-        Column("low_usd", "95 % from", "usd"),
-        Column("high_usd", "to", "usd"),
-        Column("worth_usd", "Worth", "usd"),
-        Column("low_worth_usd", "from", "usd"),
-        Column("high_worth_usd", "to, or at most", "usd"),
+        ChartColumn("action", "Change"),
+        ChartColumn("basis", "Known by"),
+        ChartColumn("answers", "Accepted answers", "count"),
+        ChartColumn("low_answers", "95 % from", "count"),
+        ChartColumn("high_answers", "to, or at most", "count"),
+        ChartColumn("usd", "Off the bill", "usd"),
+        ChartColumn("low_usd", "95 % from", "usd"),
+        ChartColumn("high_usd", "to", "usd"),
+        ChartColumn("worth_usd", "Worth", "usd"),
+        ChartColumn("low_worth_usd", "from", "usd"),
+        ChartColumn("high_worth_usd", "to, or at most", "usd"),
     ),
 )

@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Rows, counted, percent
+from goodput.report.chart import Chart, ChartColumn, Picture, Rows, counted, percent
 from goodput.report.looks import BLUE, COUNTS, GREEN, ORANGE, VERDICTS, rows, with_room
 
 _WORDS = {
@@ -81,9 +81,9 @@ CHART = Chart(
     spec=_spec,
     leads_to="verdict",
     columns=(
-        Column("verdict", "Verdict"),
-        Column("requests", "Requests", "count"),
-        Column("share", "Share", "share"),
-        Column("expected", "As estimated", "count"),
+        ChartColumn("verdict", "Verdict"),
+        ChartColumn("requests", "Requests", "count"),
+        ChartColumn("share", "Share", "share"),
+        ChartColumn("expected", "As estimated", "count"),
     ),
 )

@@ -2,7 +2,7 @@
 
 import altair as alt
 
-from goodput.report.chart import Chart, Column, Picture, Row, Rows
+from goodput.report.chart import Chart, ChartColumn, Picture, Row, Rows
 from goodput.report.looks import SERIES, rows
 
 _BANDS = ["none", "to 25 %", "to 50 %", "to 75 %", "to 100 %"]
@@ -62,11 +62,11 @@ CHART = Chart(
     spec=_spec,
     chosen_by=("pool", "model"),
     columns=(
-        Column("pool", "Pool"),
-        Column("model", "Model"),
-        Column("band", "Cached"),
-        Column("n_ttft", "Answers", "count"),
-        Column("p50_ttft_s", "Median", "seconds"),
-        Column("p95_ttft_s", "p95", "seconds"),
+        ChartColumn("pool", "Pool"),
+        ChartColumn("model", "Model"),
+        ChartColumn("band", "Cached"),
+        ChartColumn("n_ttft", "Answers", "count"),
+        ChartColumn("p50_ttft_s", "Median", "seconds"),
+        ChartColumn("p95_ttft_s", "p95", "seconds"),
     ),
 )

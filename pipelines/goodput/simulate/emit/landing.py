@@ -21,7 +21,7 @@ from goodput.simulate.emit.bills import focus_csv
 from goodput.simulate.emit.day import Day
 from goodput.simulate.emit.operations import cdevents, salt_rotations
 from goodput.simulate.emit.otlp_files import (
-    Export,
+    OtlpExport,
     as_it_is,
     exports_of,
     gzipped,
@@ -53,7 +53,7 @@ class LandingFile:
     """One OTLP file to be: its path below the landing folder, its exports in order, and how they are written."""
 
     path: str
-    exports: Sequence[Export[Build]]
+    exports: Sequence[OtlpExport[Build]]
     encode: Callable[[Sequence[Any]], bytes]
     compress: Compress = as_it_is
 

@@ -28,7 +28,7 @@ Record = TypeVar("Record")
 
 
 @dataclass(frozen=True, slots=True)
-class Export(Generic[Record]):
+class OtlpExport(Generic[Record]):
     """One export: its records, and whether it is sent again."""
 
     exported_ns: int
@@ -36,22 +36,22 @@ class Export(Generic[Record]):
     resent: bool = False
 
 
-def exports_of(records: Iterable[tuple[int, Record]]) -> list[Export[Record]]:
+def exports_of(records: Iterable[tuple[int, Record]]) -> list[OtlpExport[Record]]:
     """Group records by export: every five seconds of the time given with each, at most 512 at once."""
     ordered = sorted(records, key=lambda timed: timed[0])
-    exports: list[Export[Record]] = []
+    exports: list[OtlpExport[Record]] = []
     first = 0
     while first < len(ordered):
         exported_ns = (ordered[first][0] // _FLUSH_EVERY_NS + 1) * _FLUSH_EVERY_NS
         last = first + 1
         while last < min(len(ordered), first + _BATCH_RECORDS) and ordered[last][0] < exported_ns:
             last += 1
-        exports.append(Export(exported_ns, [record for _, record in ordered[first:last]]))
+        exports.append(OtlpExport(exported_ns, [record for _, record in ordered[first:last]]))
         first = last
     return exports
 
 
-def with_resends(exports: Sequence[Export[Record]], rng: Generator) -> list[Export[Record]]:
+def with_resends(exports: Sequence[OtlpExport[Record]], rng: Generator) -> list[OtlpExport[Record]]:
     """Return the exports in order of arrival, about one in 200 and at least one of them twice.
 
     An exporter that times out waiting for the answer sends again what had already arrived.

@@ -15,7 +15,7 @@ from goodput.simulate.emit.day import Day
 from goodput.simulate.emit.labels import label_record
 from goodput.simulate.emit.metrics import scrape
 from goodput.simulate.emit.operations import scale_out_record
-from goodput.simulate.emit.otlp_files import Export
+from goodput.simulate.emit.otlp_files import OtlpExport
 from goodput.simulate.emit.processes import Process, engine_process
 from goodput.simulate.emit.spans import ENGINE_FLUSH_NS, client_span, engine_span, health_span, server_span
 from goodput.simulate.story import CHAT
@@ -66,7 +66,7 @@ def engine_spans(day: Day) -> dict[tuple[str, str], list[Timed]]:
     return found
 
 
-def scrapes(day: Day) -> list[Export[Build]]:
+def scrapes(day: Day) -> list[OtlpExport[Build]]:
     """Return one export per scrape, of all processes that ran."""
     processes = {one: engine_process(one, uid) for one, uid in day.ids.pod_uids.items()}
     read = sorted(
@@ -74,7 +74,7 @@ def scrapes(day: Day) -> list[Export[Build]]:
         key=lambda reading: reading[:2],
     )
     return [
-        Export(
+        OtlpExport(
             day.clock.ns(at_s) + _SCRAPED_AFTER_NS,
             [partial(scrape, day.clock, [(one, processes[one], sample) for _, _, one, sample in readings])],
         )

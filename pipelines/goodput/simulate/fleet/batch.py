@@ -12,7 +12,7 @@ from goodput.simulate.fleet.job import Job
 _NEARLY = 1e-6  # steps; a day has millions of them, and a float that counts them 9 digits more
 
 
-class Batch:
+class EngineBatch:
     """A batch whose sequences gain `tokens_per_step` tokens in each step."""
 
     def __init__(self, tokens_per_step: float) -> None:

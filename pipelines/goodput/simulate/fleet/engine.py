@@ -8,7 +8,7 @@ constant, so each event first accounts for the stretch since the last one.
 from collections import deque
 from typing import Final
 
-from goodput.simulate.fleet.batch import Batch
+from goodput.simulate.fleet.batch import EngineBatch
 from goodput.simulate.fleet.config import EngineSpec
 from goodput.simulate.fleet.events import NEVER, EventLoop
 from goodput.simulate.fleet.job import Counters, Job, Sample
@@ -36,7 +36,7 @@ class Engine:
         self._prefilling: Job | None = None
         self._prefill_left = 0.0
         self._prefill_whole = 1.0
-        self._batch = Batch(spec.tokens_per_step)
+        self._batch = EngineBatch(spec.tokens_per_step)
         self._at_s = loop.now_s
         self._step_s = 1.0
         self._plan = 0

@@ -21,7 +21,7 @@ _LONGEST = timedelta(days=400)
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestFilter:
     """Requests that ended in `[from_at, until_at)`, of `chosen` dimensions, verdict or gate, each with its value.
 
     `after` is the last one of the page before: when it ended, and the attempt that delivered it.
@@ -51,7 +51,7 @@ class Asked:
         page = {"after": f"{iso(self.after[0])} {self.after[1]}"} if self.after else {}
         return f"/requests?{urlencode(named | page)}"
 
-    def with_choice(self, name: str, value: str) -> "Asked":
+    def with_choice(self, name: str, value: str) -> "RequestFilter":
         """The same with one more choice, or another one, from its first page on."""
         return replace(self, chosen={**self.chosen, name: value}, after=None)
 
@@ -68,7 +68,7 @@ def each_once(parameters: Sequence[tuple[str, str]]) -> dict[str, str]:
     return given
 
 
-def asked_for(parameters: Mapping[str, str], latest: Callable[[], tuple[datetime, datetime]]) -> Asked:
+def asked_for(parameters: Mapping[str, str], latest: Callable[[], tuple[datetime, datetime]]) -> RequestFilter:
     """What the parameters of an address ask for, of the `latest` period where they name none. Raises UsageError."""
     given = {name: value for name, value in parameters.items() if value}
     from_at, until_at = _period(given.pop("from", None), given.pop("until", None), latest)
@@ -82,7 +82,7 @@ def asked_for(parameters: Mapping[str, str], latest: Callable[[], tuple[datetime
             raise UsageError(f"{name} {value}: there are {', '.join(KNOWN[name])}.")
     if len(given.keys() - _COLUMNS) > 1:
         raise UsageError("requests are divided by one tenant or attribute at a time.")
-    return Asked(from_at, until_at, given, after)
+    return RequestFilter(from_at, until_at, given, after)
 
 
 def _period(

@@ -19,7 +19,7 @@ below AS ( -- down from each span that tells something
     JOIN links AS l ON l.trace_id = b.trace_id AND l.parent_span_id = b.span_id
     WHERE b.steps < 64 -- a loop of parents must end
 ),
-told AS (
+reported AS (
     SELECT
         r.record_id, b.session_id, b.failed, b.steps,
         -- what failed with its last call, and at once, failed because of it
@@ -32,6 +32,6 @@ SELECT
     record_id,
     arg_min(session_id, steps) AS session_id,
     arg_min(failed, steps) FILTER (WHERE failed_with) AS failed
-FROM told
+FROM reported
 GROUP BY record_id
 HAVING arg_min(session_id, steps) IS NOT NULL OR bool_or(failed_with)

@@ -10,7 +10,7 @@ _AT_ONCE = 4  # each uses all cores
 Result = TypeVar("Result")
 
 
-class Work:
+class QuestionThreads:
     """Threads for questions."""
 
     def __init__(self) -> None:
