@@ -360,11 +360,11 @@ class LakeUnreadable(GoodputError):
 class LakeDamaged(GoodputError):
     """Parts of the lake are not what was written."""
 
-    def __init__(self, count: int, *, due: int | None, lost: int) -> None:
-        remedy = "`goodput verify --repair` has them made again"
-        if due is not None:
-            remedy = f"the next run makes {due} again" + (f", {lost} cannot be made again" if lost else "")
-        super().__init__(f"{count} part(s) of the lake are damaged: {remedy}.")
+    def __init__(self, *, due: int, lost: int, is_repaired: bool) -> None:
+        mender = "the next run" if is_repaired else "`goodput verify --repair && goodput run`"
+        remedies = [f"{mender} makes {due} again"] if due else []
+        remedies += [f"{lost} cannot be made again"] if lost else []
+        super().__init__(f"{due + lost} part(s) of the lake are damaged: {', '.join(remedies)}.")
 
 
 class ContractsBroken(GoodputError):
@@ -677,26 +677,32 @@ class BlockedPartition:
 class SourcesFailed(GoodputError):
     """Some files were refused, or have too many rows in quarantine; everything else is published.
 
-    `failed` has the path of each with what is wrong.
+    `failed` has the path of each with what is wrong; `blocked` counts partitions that are not published beside.
     """
 
     SHOWN = 20
 
-    def __init__(self, failed: Sequence[tuple[str, str]]) -> None:
+    def __init__(self, failed: Sequence[tuple[str, str]], blocked: int = 0) -> None:
         self.failed = tuple(failed)
-        lines = [f"  {path}: {wrong}" for path, wrong in failed[: self.SHOWN]]
-        more = [f"  and {len(failed) - self.SHOWN} more"] if len(failed) > self.SHOWN else []
-        super().__init__(
-            "\n".join(
-                [
-                    f"{len(failed)} file(s) refused or largely in quarantine, all others are published:",
-                    *lines,
-                    *more,
-                    "Fix or remove them, or the settings that read them, then run again; `goodput sources --problems` "
-                    "shows their rows.",
-                ]
-            )
-        )
+        super().__init__("\n".join([*(self._of_files() if failed else ()), *(_of_blocked(blocked) if blocked else ())]))
+
+    def _of_files(self) -> list[str]:
+        lines = [f"  {path}: {wrong}" for path, wrong in self.failed[: self.SHOWN]]
+        more = [f"  and {len(self.failed) - self.SHOWN} more"] if len(self.failed) > self.SHOWN else []
+        return [
+            f"{len(self.failed)} file(s) refused or largely in quarantine, all others are published:",
+            *lines,
+            *more,
+            "Fix or remove them, or the settings that read them, then run again; `goodput sources --problems` "
+            "shows their rows.",
+        ]
+
+
+def _of_blocked(count: int) -> list[str]:
+    return [
+        f'{count} partition(s) blocked: `goodput query "from blocked_partitions"` lists them all with their reasons; '
+        "what they point to (a file, the settings, a part of the lake: see `goodput verify`) is to be fixed."
+    ]
 
 
 class PartitionsBlocked(GoodputError):

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
-from goodput.conform.remake import remake
+from goodput.conform.remake import remaking, take_out
 from goodput.measure.gates import gate_rows
 from goodput.plumbing import interrupt, lake_marker
 from goodput.plumbing.catalog import Part
@@ -62,10 +62,10 @@ def read_by_broken(workspace: Workspace, outcomes: Iterable[Outcome]) -> list[tu
 
 def remake_damaged(workspace: Workspace, suspects: Sequence[tuple[str, Part]]) -> list[Damage]:
     """Have those of some parts that are damaged made again by whoever ingests and computes next."""
-    done = remake(workspace.lake, damages(suspects, workspace.lake.store))
-    note_replaced(workspace.lake, done.removed)
-    facts.of_remade(workspace.telemetry, done.due)
-    return done.due
+    found = remaking(workspace.lake, damages(suspects, workspace.lake.store))
+    note_replaced(workspace.lake, take_out(workspace.lake, found))
+    facts.of_remade(workspace.telemetry, found.due)
+    return found.due
 
 
 def judge_alarms(workspace: Workspace) -> None:

@@ -163,6 +163,8 @@ def test_a_broken_part_of_the_lake_hides_nothing_but_what_lies_in_it(goodput: Ru
     assert "Labels that judge no request: unknown, as Invalid Input Error:" in said.stdout.replace("\n", " ")
     assert "`goodput verify` looks at all parts." in said.stdout.replace("\n", " ")
     assert "Blocked partitions: 2" in said.stdout
+    assert said.returncode == 1
+    assert said.stderr.startswith("2 partition(s) blocked:")
 
 
 def test_of_many_blocked_partitions_the_first_are_shown(goodput: Run, tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from typer.testing import CliRunner
 from declared import source
 from goodput.cli.main import app
 from goodput.doctor.finding import State
+from goodput.errors import PartitionsBlocked
+from goodput.plumbing.workspace import Workspace
 from published import run_at
 
 HOUR_S = 3600.0
@@ -195,3 +197,17 @@ def test_a_database_that_another_program_has_open_to_write(home: Path) -> None:
 def test_a_database_that_cannot_be_read(home: Path) -> None:
     (home / "lake" / "goodput.duckdb").write_bytes(b"no database")
     assert set(broken(home)) == {"database"}
+
+
+def test_warnings_that_are_blocked_are_not_called_well(home: Path) -> None:
+    lake = Workspace(home / "goodput.toml").lake
+    (part,) = (part for parts in lake.catalog["serving_records"].parts.values() for part in parts)
+    part.path.write_bytes(part.path.read_bytes()[:20])
+    landed = (home / "landing" / "calls.csv").rename(home / "archived.csv")  # so that nothing makes it again
+    (home / "landing" / "more.csv").write_text(landed.read_text().replace("\n1,", "\n2,"))
+    with pytest.raises(PartitionsBlocked):
+        run_at(home / "goodput.toml")
+    _, found = examined(home)
+    state, text = found["warnings"]
+    assert (state, found["partitions"][0]) == (State.attention, State.broken)
+    assert text.startswith("of an earlier run, as they are blocked since: ")

@@ -13,6 +13,7 @@ import pytest
 import yaml
 
 from goodput.contracts import Column, arrow_schema, contract, contract_names, stored_tables
+from goodput.nodes import NODES
 
 SCHEMAS = Path(__file__).parents[2] / "schemas"
 TABLES = (
@@ -439,6 +440,13 @@ def test_a_row_is_stored_in_the_hour_in_which_it_ended_or_was_seen(table: str) -
             connection.execute("SET TimeZone = 'UTC'")
             connection.register("given", pa.Table.from_pylist([row], schema=schema))
             assert connection.sql(f"SELECT {contract(table).partitioned_by} FROM given").fetchall() == [(hour,)]
+
+
+def test_each_computed_table_is_made_by_one_node() -> None:
+    """One without a node would be published without rows; the plan itself writes what is blocked."""
+    made = [table for node in NODES for table in node.tables]
+    computed = {table for table in stored_tables() if contract(table).layer in {"joined", "measured"}}
+    assert sorted(made) == sorted(computed - {"blocked_partitions"})
 
 
 @pytest.mark.parametrize("table", [t for t in stored_tables() if contract(t).layer in {"joined", "measured"}])

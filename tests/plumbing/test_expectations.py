@@ -18,7 +18,7 @@ NEXT_HOUR = "2026-11-20T10"
 
 # The key of a row of `goodput` over everything.
 OVERALL = (
-    "window_start=datetime.datetime(2026, 11, 20, 9, 0, tzinfo=<UTC>), window_s=300, slice='overall', "
+    "window_start='2026-11-20 09:00:00+00:00', window_s=300, slice='overall', "
     "slice_value=None, workload=None, model=None, pool=None, route=None"
 )
 

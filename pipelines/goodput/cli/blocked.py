@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from goodput.ask.database import rows
+from goodput.ask.database import Row, rows
 from goodput.cli.render import table
 
 if TYPE_CHECKING:
@@ -21,9 +21,14 @@ _BLOCKED = """
 _HEADER = ("table", "partition", "since", "reason")
 
 
+def count_blocked(connection: "duckdb.DuckDBPyConnection") -> int:
+    """How many partitions are blocked, those that wait for others among them."""
+    return len(_blocked(connection))
+
+
 def print_blocked(out: Console, connection: "duckdb.DuckDBPyConnection") -> int:
     """Print the blocked partitions, if there are any, and return their number."""
-    blocked = rows(connection, _BLOCKED) if rows(connection, _EXISTS) else []
+    blocked = _blocked(connection)
     if not blocked:
         return 0
     first = f', the first {SHOWN}; goodput query "from blocked_partitions" lists all' if len(blocked) > SHOWN else ""
@@ -31,3 +36,7 @@ def print_blocked(out: Console, connection: "duckdb.DuckDBPyConnection") -> int:
     out.print()
     out.print(table(_HEADER, [tuple(row.values()) for row in blocked[:SHOWN]], out.width))
     return len(blocked)
+
+
+def _blocked(connection: "duckdb.DuckDBPyConnection") -> list[Row]:
+    return rows(connection, _BLOCKED) if rows(connection, _EXISTS) else []

@@ -177,7 +177,7 @@ def goodput(
 
     Without a command, where settings or a lake are in this folder: how things stand, and what to do next.
 
-    Exit codes: 0 done; 1 a run, a check or a question failed; 2 bad usage or settings.
+    Exit codes: 0 done; 1 a run, a check or a question failed; 2 bad usage or settings; 130 interrupted.
     """
     if context.invoked_subcommand is None:
         _print_state_or_help(context)

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from goodput.ask.database import published, rows
 from goodput.ask.formats import batches, destination, write_csv, write_json
-from goodput.cli.blocked import print_blocked
+from goodput.cli.blocked import count_blocked, print_blocked
 from goodput.cli.ledger_lines import FILES_SHOWN, Grouped, print_files, print_groups
 from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
@@ -89,8 +89,9 @@ def sources(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
 
     Column R is `ok` where that holds, BROKEN where it does not, and `pending` where hours of the file are not computed
     yet. Below stand, if there are any, metrics that no dialect knows, blocked partitions, and warnings about files and
-    replicas; with --problems labels that judge no request too. With --problems the exit code is 1 where a file is
-    refused, is BROKEN, or has a larger share of its rows in quarantine than `limits.quarantined_ratio`.
+    replicas; with --problems labels that judge no request too. With --problems the exit code is 1 where a partition
+    is blocked, or a file is refused, is BROKEN, or has a larger share of its rows in quarantine than
+    `limits.quarantined_ratio`.
 
     Example:
       goodput sources
@@ -104,19 +105,20 @@ def sources(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
             _write(connection, format)
         else:
             _print(connection, problems, by, is_chosen=match is not None or reader is not None)
-        failed = _failed(connection, config, lake, is_told=format is LedgerFormat.table) if problems else []
-    if failed:
-        raise SourcesFailed([(path, wrong) for path, _, wrong in failed])
+        failed = _failed(connection, config, lake, is_listed=format is LedgerFormat.table) if problems else []
+        blocked = count_blocked(connection) if problems else 0
+    if failed or blocked:
+        raise SourcesFailed([(path, wrong) for path, _, wrong in failed], blocked)
 
 
 def _failed(
-    connection: duckdb.DuckDBPyConnection, config: Path | None, lake: Path | None, *, is_told: bool
+    connection: duckdb.DuckDBPyConnection, config: Path | None, lake: Path | None, *, is_listed: bool
 ) -> list[tuple[str, str, str]]:
-    """Sources with which something is wrong by the settings; before, if `is_told`, what no source was made of."""
+    """Sources with which something is wrong by the settings; before, if `is_listed`, what no source was made of."""
     from goodput.settings.load import load_settings  # noqa: PLC0415  (takes longer than the rest of the ledger)
 
     settings = load_settings(config, lake=lake)
-    if is_told:
+    if is_listed:
         _print_left_alone(console(), settings)
     connection.execute("SET VARIABLE quarantined_ratio = $1", [settings.limits.quarantined_ratio])
     return connection.execute(sql_file("failed_sources").text).fetchall()

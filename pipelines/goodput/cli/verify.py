@@ -13,7 +13,7 @@ from goodput.errors import LakeDamaged, UsageError
 from goodput.plumbing.workspace import Workspace
 
 if TYPE_CHECKING:
-    from goodput.conform.remake import Remade
+    from goodput.conform.remake import Remaking
     from goodput.plumbing.catalog import Part
     from goodput.plumbing.verify import Damage
 
@@ -49,7 +49,7 @@ def verify(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     """
     if not 0 < sample <= 1:
         raise UsageError(f"--sample {sample} is no share: give more than 0 and at most 1.")
-    from goodput.conform.remake import Remade, remake  # noqa: PLC0415  (slow to import)
+    from goodput.conform.remake import remaking, take_out  # noqa: PLC0415  (slow to import)
     from goodput.plumbing.garbage import note_replaced  # noqa: PLC0415
     from goodput.plumbing.verify import parts_of, sampled  # noqa: PLC0415
 
@@ -62,13 +62,14 @@ def verify(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
         with workspace.lake.lock():
             parts = sampled(parts_of(workspace.lake), sample)
             found = _damages(workspace, parts, sample, recompute=recompute)
-            done = remake(workspace.lake, found) if repair else Remade()
-            note_replaced(workspace.lake, done.removed)
+            fates = remaking(workspace.lake, found)
+            if repair:
+                note_replaced(workspace.lake, take_out(workspace.lake, fates))
             if data_docs is not None and not found:
                 write_contract_pages(data_docs, workspace.lake, parts, progress)
     if found:
-        _print(found, done)
-        raise LakeDamaged(len(found), due=len(done.due) if repair else None, lost=len(done.lost))
+        _print(found, fates)
+        raise LakeDamaged(due=len(fates.due), lost=len(fates.lost), is_repaired=repair)
 
 
 def _check_folder(folder: Path) -> None:
@@ -106,9 +107,9 @@ def _differing(workspace: Workspace, sample: float) -> "list[Damage]":
     return found
 
 
-def _print(found: "list[Damage]", done: "Remade") -> None:
+def _print(found: "list[Damage]", fates: "Remaking") -> None:
     out = console()
-    why_lost = dict(done.lost)
+    why_lost = dict(fates.lost)
     rows = [
         (damage.table, damage.part.partition, damage.reason, why_lost.get(damage, ""), damage.part.path)
         for damage in found

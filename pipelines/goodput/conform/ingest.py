@@ -44,11 +44,11 @@ class Ingested:
 
     def add(self, later: "Ingested") -> None:
         """What another look in the same run found as well."""
+        self.unchanged = max(later.unchanged - self.read, 0)  # what this run has read is not what it found so
         self.read += later.read
         self.bytes_read += later.bytes_read
         self.rows_read += later.rows_read
         self.superseded += later.superseded
-        self.unchanged = max(self.unchanged, later.unchanged)
         self.refused, self.moved = later.refused, later.moved
         self.rows_quarantined, self.failed = later.rows_quarantined, later.failed
         self.changed |= later.changed

@@ -19,41 +19,58 @@ _LANDING_INDEX = "landed_files"
 
 
 @dataclass
-class Remade:
-    """Damages that the next run mends, and those that it cannot, each with why; parts that were replaced."""
+class Remaking:
+    """Damages that the next run mends, with the sources that it reads again for it, and those that none can mend."""
 
     due: list[Damage] = field(default_factory=list)
-    lost: list[tuple[Damage, str]] = field(default_factory=list)
-    removed: list[Path] = field(default_factory=list)
+    lost: list[tuple[Damage, str]] = field(default_factory=list)  # each with why
+    sources: set[str] = field(default_factory=set)
 
 
-def remake(lake: Lake, damages: Iterable[Damage]) -> Remade:
-    """Take damaged parts out of the lake where what they were made from is there.
+def remaking(lake: Lake, damages: Iterable[Damage]) -> Remaking:
+    """What can be made again of damaged parts, as what they were made from is there; changes nothing.
 
-    The caller holds the lake's lock. Raises LakeUnreadable, LakeUnwritable.
+    The caller holds the lake's lock. Raises LakeUnreadable.
     """
-    done = Remade()
+    found = Remaking()
     read_anew: list[Damage] = []
     pruned = read_pruned(lake.root)
     for damage in damages:
         layer = contract(damage.table).layer
         if pruned.is_closed(damage.part.partition):
-            done.lost.append((damage, "its hours are closed, as older rows were pruned: restore it from a backup"))
-        elif layer in {"joined", "measured"} or damage.table == _LANDING_INDEX:
-            others = [p for p in lake.catalog[damage.table].parts[damage.part.partition] if p != damage.part]
-            done.removed += lake.catalog[damage.table].replace({damage.part.partition: others})
-            done.due.append(damage)
+            found.lost.append((damage, "its hours are closed, as older rows were pruned: restore it from a backup"))
         elif layer == "conformed":
             read_anew.append(damage)
+        elif _is_computed(damage):
+            found.due.append(damage)
         else:
-            done.lost.append((damage, "nothing else has its rows: restore it from a backup, or `goodput rebuild`"))
-    _read_anew(lake, read_anew, done)
-    return done
+            found.lost.append((damage, "nothing else has its rows: restore it from a backup, or `goodput rebuild`"))
+    if read_anew:
+        _read_anew(lake, read_anew, found)
+    return found
 
 
-def _read_anew(lake: Lake, damages: list[Damage], done: Remade) -> None:
-    if not damages:
-        return
+def take_out(lake: Lake, found: Remaking) -> list[Path]:
+    """Take damaged parts out of the catalog, so that the next run finds them due; the parts that this replaced.
+
+    The caller holds the lake's lock. Raises LakeUnreadable, LakeUnwritable.
+    """
+    removed: list[Path] = []
+    for damage in filter(_is_computed, found.due):
+        catalog = lake.catalog[damage.table]
+        others = [part for part in catalog.parts[damage.part.partition] if part != damage.part]
+        removed += catalog.replace({damage.part.partition: others})
+    if found.sources:
+        conformed = [damage.part for damage in found.due if not _is_computed(damage)]
+        removed += withdraw(lake, found.sources, conformed)
+    return removed
+
+
+def _is_computed(damage: Damage) -> bool:
+    return contract(damage.table).layer in {"joined", "measured"} or damage.table == _LANDING_INDEX
+
+
+def _read_anew(lake: Lake, damages: list[Damage], found: Remaking) -> None:
     known = source_ledger.read_frame(lake, ["source_id", "path"])
     paths = dict(known.iter_rows())
     of = source_ledger.partitions_of(lake, paths)
@@ -62,8 +79,7 @@ def _read_anew(lake: Lake, damages: list[Damage], done: Remade) -> None:
     while lost := [damage for damage in sources if sources[damage] & stuck]:
         for damage in lost:  # its sources stay in the lake, and so do the other parts that hold rows of them
             missing = min(paths[source_id] for source_id in sources[damage] & stuck)
-            done.lost.append((damage, f"{missing}, of which it has rows, cannot be read again"))
+            found.lost.append((damage, f"{missing}, of which it has rows, cannot be read again"))
             stuck |= sources.pop(damage)
-    if sources:
-        done.removed += withdraw(lake, set().union(*sources.values()), [damage.part for damage in sources])
-        done.due += sources
+    found.sources |= set().union(*sources.values())
+    found.due += sources

@@ -1,6 +1,6 @@
 """The lake: format, last run, how far it lags behind, what is blocked, refused, undelivered or warned of."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 
 import duckdb
@@ -10,6 +10,7 @@ from goodput.ask.database import let_in_by
 from goodput.collect.scan import unseen
 from goodput.doctor.finding import Finding, attention, broken, ok
 from goodput.errors import (
+    BlockedPartition,
     GoodputError,
     LakeBusy,
     LakeTooNew,
@@ -63,8 +64,9 @@ def lake(settings: Settings, landed: pl.DataFrame | None, now: datetime) -> Iter
         return
     yield from _identities(lake, settings)
     yield from _last_run(lake, settings, landed, now)
-    yield from _blocked(lake)
-    yield from _published(lake, settings, now)
+    blocked = Blocked(lake).all()
+    yield _blocked(blocked)
+    yield from _published(lake, settings, now, blocked)
     yield from _deliveries(lake)
 
 
@@ -124,16 +126,14 @@ def _see(is_there: bool, path: object) -> str:
     return f"; {path} says where it broke" if is_there else ""
 
 
-def _blocked(lake: Lake) -> Iterator[Finding]:
-    found = Blocked(lake).all()
-    if found:
-        first = "; ".join(f"{one.table} {one.partition}: {one.reason}" for one in found[:_SHOWN])
-        yield broken("partitions", f"{len(found)} blocked: {first}", "goodput sources lists them with what to do")
-    else:
-        yield ok("partitions", "none is blocked")
+def _blocked(found: Sequence[BlockedPartition]) -> Finding:
+    if not found:
+        return ok("partitions", "none is blocked")
+    first = "; ".join(f"{one.table} {one.partition}: {one.reason}" for one in found[:_SHOWN])
+    return broken("partitions", f"{len(found)} blocked: {first}", "goodput sources lists them with what to do")
 
 
-def _published(lake: Lake, settings: Settings, now: datetime) -> Iterator[Finding]:
+def _published(lake: Lake, settings: Settings, now: datetime, blocked: Sequence[BlockedPartition]) -> Iterator[Finding]:
     if not lake.database.exists():
         return
     try:
@@ -141,7 +141,7 @@ def _published(lake: Lake, settings: Settings, now: datetime) -> Iterator[Findin
             connection.execute("SET VARIABLE quarantined_ratio = $1", [settings.limits.quarantined_ratio])
             yield from _sources(connection)
             yield from _lag(connection, now)
-            yield from _warnings(connection)
+            yield _warnings(connection, is_blocked=any(one.table == "warnings" for one in blocked))
     except duckdb.Error as error:
         to_do = let_in_by(error) or f"delete {lake.database} and run again"
         yield broken("database", str(error).splitlines()[0], to_do)
@@ -173,14 +173,16 @@ def _lag(connection: duckdb.DuckDBPyConnection, now: datetime) -> Iterator[Findi
         yield ok("telemetry", hours)
 
 
-def _warnings(connection: duckdb.DuckDBPyConnection) -> Iterator[Finding]:
+def _warnings(connection: duckdb.DuckDBPyConnection, *, is_blocked: bool) -> Finding:
     kinds = connection.execute(f"SELECT kind, message, high FROM ({sql_file('warned_kinds').text})").fetchall()  # noqa: S608
     high = [(kind, message) for kind, message, count in kinds if count]
+    of_before = "of an earlier run, as they are blocked since: " if is_blocked else ""
     if high:
         found = "; ".join(f"{kind}: {message}" for kind, message in high[:_SHOWN])
-        yield attention("warnings", f"{len(high)} kind(s) of high severity: {found}", 'goodput query "from warnings"')
-    else:
-        yield ok("warnings", f"{len(kinds)} kind(s), none of high severity")
+        text = f"{of_before}{len(high)} kind(s) of high severity: {found}"
+        return attention("warnings", text, 'goodput query "from warnings"')
+    text = f"{of_before}{len(kinds)} kind(s), none of high severity"
+    return attention("warnings", text, "goodput sources lists what is blocked") if is_blocked else ok("warnings", text)
 
 
 def _deliveries(lake: Lake) -> Iterator[Finding]:

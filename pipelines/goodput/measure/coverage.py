@@ -1,4 +1,4 @@
-"""How far around an hour `coverage` looks; the arithmetic is sql/measure/coverage/."""
+"""How far around an hour `coverage` looks; the arithmetic is sql/measure/coverage.sql."""
 
 from collections.abc import Mapping
 

@@ -5,6 +5,7 @@ Reading the results of Great Expectations belongs here; running it does not.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 from goodput.plumbing.expectations.suite import COLUMNS, TYPES
@@ -76,5 +77,9 @@ def _columns(wanted: Sequence[str], found: Sequence[str]) -> str:
 
 
 def _counted(rows: int, examples: Sequence[dict[str, Any]]) -> str:
-    shown = sorted(", ".join(f"{name}={value!r}" for name, value in row.items()) for row in examples)
+    shown = sorted(", ".join(f"{name}={_literal(value)}" for name, value in row.items()) for row in examples)
     return f"{rows} row{'s' if rows != 1 else ''}, for example {'; '.join(shown[:EXAMPLES])}"
+
+
+def _literal(value: object) -> str:
+    return f"'{value}'" if isinstance(value, datetime | date) else repr(value)
