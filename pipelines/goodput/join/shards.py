@@ -18,7 +18,7 @@ from goodput.contracts import contract
 from goodput.plumbing.compute import compute_each, load, write_tables
 from goodput.plumbing.graph import closure
 from goodput.plumbing.hours import epoch_hour, hour_label
-from goodput.plumbing.node import STORED, Batch, Parts, Shards
+from goodput.plumbing.node import APART, STORED, Batch, Parts, Shards
 from goodput.plumbing.parameters import PARAMETERS, register
 from goodput.plumbing.sql_files import compute, connect, parquet, quoted
 
@@ -38,16 +38,17 @@ def _count(batch: Batch) -> int:
 
 def _cut(batch: Batch, count: int, folder: Path) -> list[Batch]:
     """The batch of each shard: with its own rows as inputs, in files below a folder, in place of the lake's."""
+    (folder / APART).mkdir()
     with connect() as connection:
         load(connection, batch)
         _register_components(connection)
         register(connection, "shard_count", pa.table([[count]], schema=PARAMETERS["shard_count"].schema))
         for table, name in _SHARDED.items():
             compute(connection, name)
-            target = quoted(str(folder / table))
+            target = quoted(str(folder / APART / table))
             connection.execute(f"COPY (FROM {name}) TO {target} (FORMAT parquet, PARTITION_BY (shard))")
     return [
-        replace(batch, inputs={**batch.inputs, **{table: _files(folder / table, number) for table in _SHARDED}})
+        replace(batch, inputs={**batch.inputs, **{table: _files(folder / APART / table, number) for table in _SHARDED}})
         for number in range(count)
     ]
 
@@ -106,7 +107,7 @@ def _join(shard: Batch, folder: Path) -> None:
             _write(connection, f'FROM "{name}"', folder / f"{name}.parquet")
 
 
-def _unite(batch: Batch, made: Sequence[Path]) -> Parts:
+def _unite(batch: Batch, _folder: Path, made: Sequence[Path]) -> Parts:
     """Write the tables of a batch from what its shards have made."""
     own = [table for table in batch.node.tables if table not in _FROM_ALL]
     with connect() as connection:

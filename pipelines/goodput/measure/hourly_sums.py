@@ -41,7 +41,7 @@ class HourlySums:
                 target = quoted(str(folder / f"{name}.parquet"))
                 connection.execute(f'COPY (FROM "{name}") TO {target} (FORMAT parquet)')
 
-    def _unite(self, day: Batch, made: Sequence[Path]) -> Parts:
+    def _unite(self, day: Batch, _folder: Path, made: Sequence[Path]) -> Parts:
         with connect() as connection:
             for name in self.names:
                 files = [str(folder / f"{name}.parquet") for folder in made]

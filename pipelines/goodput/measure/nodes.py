@@ -22,6 +22,7 @@ from goodput.measure import (
 )
 from goodput.measure.gates import gate_order, gate_rows
 from goodput.measure.hourly_sums import hourly_sums
+from goodput.measure.ledger_shards import LEDGER_IN_SHARDS
 from goodput.measure.lookback import longest_windows
 from goodput.measure.part_hours import compute_with_part_hour
 from goodput.measure.percentiles import partition_size, size_options
@@ -70,6 +71,7 @@ COST_LEDGER = Node(
     also=bills.billed_hours,
     consults=("known_replicas",),  # a bill may name one of any hour
     span={"requests": bills.request_partitions},
+    shards=LEDGER_IN_SHARDS,
 )
 RECONCILIATION = Node(
     "reconciliation",

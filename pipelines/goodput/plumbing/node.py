@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from goodput.plumbing.runner import Runner
 
 STORED = frozenset(stored_tables())
+APART = "apart"  # in the folder of a batch that is cut: what each shard reads of its own
 
 
 @dataclass(frozen=True)
@@ -171,15 +172,16 @@ def _no_lookaround(_context: Context) -> Mapping[str, Lookaround]:
 class Shards:
     """How batches of a node are cut where they are too large to be computed at once (`sharded`).
 
-    `count` says in how many shards. `cut` writes their inputs into a folder, and gives the same batch with those for
-    each. `compute` writes what one makes into a folder of its own, and `unite` makes the parts of all of these. Each is
-    the work of whoever has room for it: they share nothing but the folder.
+    `count` says in how many shards. `cut` writes their inputs into a folder, in APART what is for one of them alone,
+    and gives the same batch with those for each. `compute` writes what one makes into a folder of its own. `unite`
+    makes the parts of all of these and of the folder of `cut`, of which APART is removed before. Each is the work of
+    whoever has room for it: they share nothing but the folders.
     """
 
     count: Callable[[Batch], int]
     cut: Callable[[Batch, int, Path], list[Batch]]
     compute: Callable[[Batch, Path], None]
-    unite: Callable[[Batch, Sequence[Path]], Parts]
+    unite: Callable[[Batch, Path, Sequence[Path]], Parts]
 
 
 @dataclass(frozen=True)

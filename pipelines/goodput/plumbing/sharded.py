@@ -13,9 +13,11 @@ from itertools import islice
 from pathlib import Path
 
 from goodput.plumbing.lake import SHARDS, Lake
-from goodput.plumbing.node import Batch, Shards
+from goodput.plumbing.node import APART, Batch, Shards
 from goodput.plumbing.runner import Died, Runner
 from goodput.plumbing.work import Broken, ComputedBatch, Done, attempt, audited
+
+_CUT = "cut"
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ def _broken(done: Broken | Died) -> Broken:
 
 
 def _cut(step: _Step) -> list[Batch] | Broken:
-    return attempt(lambda _: _shards(step.batch).cut(step.batch, step.count, _empty(step.folder / "cut")))
+    return attempt(lambda _: _shards(step.batch).cut(step.batch, step.count, _empty(step.folder / _CUT)))
 
 
 def _compute(step: _Step) -> Broken | None:
@@ -87,9 +89,9 @@ def _compute(step: _Step) -> Broken | None:
 
 
 def _unite(step: _Step) -> Done:
-    shutil.rmtree(step.folder / "cut", ignore_errors=True)  # room for what is sorted
-    made = [_made(step, at) for at in range(step.count)]
-    return attempt(lambda began_ns: audited(step.batch, _shards(step.batch).unite(step.batch, made), began_ns))
+    cut, made = step.folder / _CUT, [_made(step, at) for at in range(step.count)]
+    shutil.rmtree(cut / APART, ignore_errors=True)  # room for what is sorted
+    return attempt(lambda began_ns: audited(step.batch, _shards(step.batch).unite(step.batch, cut, made), began_ns))
 
 
 def _shards(batch: Batch) -> Shards:

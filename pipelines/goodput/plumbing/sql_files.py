@@ -159,9 +159,16 @@ def compute(connection: duckdb.DuckDBPyConnection, name: str) -> int | None:
     Gives the number of its rows, of a view None.
     """
     found = sql_file(name)
-    kind = "VIEW" if found.header.get("kind") == "view" else "TABLE"
-    made = connection.execute(parsed(f'CREATE OR REPLACE TEMP {kind} "{name}" AS {found.text}')).fetchall()
-    return int(made[0][0]) if kind == "TABLE" else None
+    if found.header.get("kind") == "view":
+        define(connection, name)
+        return None
+    made = connection.execute(parsed(f'CREATE OR REPLACE TEMP TABLE "{name}" AS {found.text}')).fetchall()
+    return int(made[0][0])
+
+
+def define(connection: duckdb.DuckDBPyConnection, name: str) -> None:
+    """Make relation `name` a view, whatever its header says."""
+    connection.execute(parsed(f'CREATE OR REPLACE TEMP VIEW "{name}" AS {sql_file(name).text}'))
 
 
 @cache

@@ -13,7 +13,7 @@
 -- they got depends on what delayed them. If half is wrong, it is wrong the same way for all; so is, without counters, assuming
 -- prompts like those that got through.
 WITH needing AS (
-    SELECT *, coalesce(workload, '') AS kind FROM ledger_pieces WHERE needs_estimate AND is_target AND replica IS NOT NULL
+    SELECT *, coalesce(workload, '') AS kind FROM ledger_pieces WHERE needs_estimate AND replica IS NOT NULL
 ),
 sums AS (
     SELECT
@@ -26,7 +26,7 @@ sums AS (
         sum_steady(CASE WHEN decode_s > 0 THEN share * decode_work ** 2 END) AS dd,
         sum_steady(share * decode_s ** 2) AS ss, sum_steady(share * decode_s * decode_work) AS sd
     FROM ledger_pieces
-    WHERE is_target AND NOT needs_estimate AND wait_s IS NOT NULL AND (replica, step_s, kind) IN (SELECT (replica, step_s, kind) FROM needing)
+    WHERE NOT needs_estimate AND wait_s IS NOT NULL AND (replica, step_s, kind) IN (SELECT (replica, step_s, kind) FROM needing)
     GROUP BY ALL
 ),
 alike AS (
@@ -65,7 +65,7 @@ known AS (
     SELECT replica, step_s // 3600 AS epoch_hour, sum_steady(share * prompt_work) AS work,
         max(prefill_weight) AS prefill_weight, max(cached_weight) AS cached_weight
     FROM ledger_pieces
-    WHERE is_target AND replica IN (SELECT replica FROM needing WHERE is_waiting)
+    WHERE replica IN (SELECT replica FROM needing WHERE is_waiting)
     GROUP BY ALL
 ),
 waits AS (

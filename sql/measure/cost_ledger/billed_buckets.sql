@@ -1,6 +1,6 @@
 -- description: What the records of each billing source were spent on, hour by hour: the ledger's buckets, and what a better basis displaces (docs/semantics.md#reconciliation)
 -- grain: epoch_hour, dialect, basis, bucket
--- reads: charged_pieces, cost_ledger, model_bills, named_costs, pool_idle, recorded_charges, replica_costs, replica_time
+-- reads: cost_ledger, model_bills, model_charges, named_costs, pool_idle, recorded_charges, replica_costs, replica_time
 -- unit: of several sources that pay for one replica, pool or model, each bears its part of every bucket
 WITH pool_paid AS (
     SELECT pool, step_s, rank, sum_usd(usd) AS usd
@@ -54,10 +54,7 @@ replica_buckets AS (
     GROUP BY ALL
 ),
 model_buckets AS (
-    SELECT model, step_s, bucket, sum_usd(usd) AS usd
-    FROM charged_pieces
-    WHERE gpu_s IS NULL AND basis IN ('billing', 'allocation', 'rate_card')
-    GROUP BY ALL
+    SELECT model, step_s, bucket, sum_usd(usd) AS usd FROM model_charges GROUP BY ALL
 ),
 spent AS (
     SELECT

@@ -23,7 +23,6 @@ WITH weighed AS (
     LEFT JOIN replica_costs AS c ON c.replica = p.replica AND c.step_s = p.step_s
     LEFT JOIN replica_work AS w ON w.replica = p.replica AND w.step_s = p.step_s
     LEFT JOIN attempt_work_estimates AS e ON e.attempt_id = p.attempt_id AND e.step_s = p.step_s
-    WHERE p.is_target
 ),
 worked AS (
     SELECT *, base_work + prefill_weight * redone_tokens + draft_weight * drafted_tokens AS work FROM weighed

@@ -1,6 +1,6 @@
 -- description: Every dollar once: by attempt, step and bucket, and the costs of no attempt (docs/semantics.md#money)
 -- grain: attempt_id, window_start, bucket, pool, replica, model, workload, route, tenant, basis
--- reads: charged_pieces, cost_pieces, ledger_options, model_bills, named_costs, pool_idle, replica_costs, replica_hours
+-- reads: attempt_costs, cost_pieces, ledger_options, model_bills, named_costs, named_pieces, pool_idle, replica_costs, replica_hours, unplaced_time
 -- kind: view
 -- unit: steps of costs.step_s, so that every window of the settings is a sum of these
 -- identity: M: in every step and pool the rows add up to what its resources cost
@@ -8,12 +8,8 @@
 -- window that is looked at, see waste. So is what a model is billed in a step in which it was not called. Bills for replicas and pools
 -- that telemetry does not know are unattributed.
 WITH unplaced AS (
-    SELECT
-        pool, step_s, sum_steady(seconds) AS seconds,
-        -- what has a price of its own ran elsewhere
-        sum_steady(CASE WHEN usd IS NULL THEN seconds ELSE 0 END) AS unpriced_s
-    FROM charged_pieces
-    WHERE replica IS NULL
+    SELECT pool, step_s, sum_steady(seconds) AS seconds, sum_steady(unpriced_s) AS unpriced_s
+    FROM unplaced_time
     GROUP BY pool, step_s
 ),
 -- attempts of no known pool may have been on any replica, those of a pool without any on one of which the pool is not known
@@ -42,40 +38,14 @@ left_over AS (
 ),
 -- what names a request, a model, or nothing that telemetry knows, may be for the same
 billed_alike AS (
-    SELECT
-        attempt_id, request_key, step_s, bucket, late_by, pool, replica, model, workload, route, tenant, basis,
-        usd, gpu_s, tokens, estimated, abs(usd) * error_ratio AS error_usd, abs(usd) * common_ratio AS common_error_usd
-    FROM charged_pieces
-    WHERE replica IS NULL AND basis NOT IN ('token_price', 'reported')
+    FROM named_pieces
     UNION ALL BY NAME
     SELECT attempt_id, request_key, step_s, bucket, late_by, pool, replica, model, workload, route, tenant, basis, usd FROM named_costs
     UNION ALL BY NAME
     SELECT 'unattributed' AS bucket, step_s, pool, replica, model, workload, route, tenant, basis, usd, gpu_s FROM left_over
 ),
 entries AS (
-    SELECT
-        attempt_id, request_key, step_s, bucket, pool, replica, model, workload, route, tenant,
-        usd * (1 - recomputing - speculating) AS usd, gpu_s * (1 - recomputing - speculating) AS gpu_s, tokens, basis, estimated,
-        -- credits may exceed what a replica costs
-        abs(usd) * (1 - recomputing - speculating) * error_ratio AS error_usd,
-        abs(usd) * (1 - recomputing - speculating) * common_ratio AS common_error_usd,
-        input_usd, cached_input_usd, output_usd, late_by
-    FROM charged_pieces
-    WHERE replica IS NOT NULL OR basis IS NULL OR basis IN ('token_price', 'reported')
-    UNION ALL
-    SELECT
-        attempt_id, request_key, step_s, 'preemption', pool, replica, model, workload, route, tenant,
-        usd * recomputing, gpu_s * recomputing, redone_tokens, basis, recomputing_estimated,
-        abs(usd) * recomputing * recomputing_error_ratio, abs(usd) * recomputing * recomputing_common_ratio, NULL, NULL, NULL, NULL
-    FROM charged_pieces
-    WHERE redone_tokens > 0
-    UNION ALL
-    SELECT
-        attempt_id, request_key, step_s, 'speculation', pool, replica, model, workload, route, tenant,
-        usd * speculating, gpu_s * speculating, rejected_draft_tokens, basis, speculating_estimated,
-        abs(usd) * speculating * speculating_error_ratio, abs(usd) * speculating * speculating_common_ratio, NULL, NULL, NULL, NULL
-    FROM charged_pieces
-    WHERE rejected_draft_tokens > 0
+    FROM attempt_costs
     UNION ALL
     SELECT
         NULL, NULL, step_s, 'idle', pool, replica, NULL, NULL, NULL, NULL,

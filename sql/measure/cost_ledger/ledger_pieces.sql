@@ -3,7 +3,10 @@
 -- reads: attempts, ledger_options, model_weights, requests, target_hours
 -- unit: work in weighted tokens; `share` is the part of the attempt's time that lies in the window
 -- An attempt that was never seen to end takes no time, as how long it was served is unknown. Its tokens count where it began.
-WITH weighed AS (
+WITH target AS (
+    SELECT min(epoch_hour) * 3600000000000 AS from_ns, (max(epoch_hour) + 1) * 3600000000000 AS until_ns FROM target_hours
+),
+weighed AS (
     SELECT
         a.*, w.prefill_weight, w.cached_weight, w.decode_weight, w.draft_weight, q.verdict, q.late_by,
         -- not all of its tokens were reported; an answer that reports no output tokens generated none
@@ -16,6 +19,7 @@ WITH weighed AS (
     LEFT JOIN requests AS q
         ON a.delivered AND q.delivering_attempt_id = a.attempt_id
             AND epoch_us(coalesce(q.ended_at, q.arrived_at)) // 3600000000 = a.part_hour
+    WHERE a.started_ns < (SELECT until_ns FROM target) AND greatest(a.ended_ns, a.started_ns) >= (SELECT from_ns FROM target)
 ),
 judged AS (
     SELECT
@@ -71,8 +75,8 @@ SELECT
     greatest(start_ns, step * step_ns) AS from_ns,
     least(end_ns, (step + 1) * step_ns) AS to_ns,
     CASE WHEN end_ns > start_ns THEN (to_ns - from_ns) / (end_ns - start_ns) ELSE 1.0 END AS share,
-    (to_ns - from_ns) / 1e9 AS seconds,
-    step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM target_hours) AS is_target
+    (to_ns - from_ns) / 1e9 AS seconds
 FROM split
--- what lies further away may or may not have been read: it never counts
-WHERE part_hour - step * step_ns // 3600000000000 <= reach_h
+WHERE step * step_ns // 3600000000000 IN (SELECT epoch_hour FROM target_hours)
+    -- what lies further away may or may not have been read: it never counts
+    AND part_hour - step * step_ns // 3600000000000 <= reach_h

@@ -13,7 +13,7 @@ SELECT
     coalesce(sum_steady(p.reported_work * p.share), 0) AS work,
     count(*) AS pieces
 FROM bills AS b
-JOIN ledger_pieces AS p ON p.model = b.model AND p.step_s = b.step_s AND p.is_target
+JOIN ledger_pieces AS p ON p.model = b.model AND p.step_s = b.step_s
 LEFT JOIN replica_costs AS c ON c.replica = p.replica AND c.step_s = p.step_s
 WHERE is_bought(c.usd, p.engine_seen, c.by_engine)
 GROUP BY b.model, b.step_s, b.usd, b.rank

@@ -32,7 +32,7 @@ WITH reported AS (
         sum_steady(CASE WHEN draft_tokens IS NULL THEN draft_weight * seconds END) AS unreported_draft
     FROM ledger_pieces
     LEFT JOIN attempt_work_estimates AS e USING (attempt_id, step_s)
-    WHERE replica IS NOT NULL AND is_target
+    WHERE replica IS NOT NULL
     GROUP BY replica, step_s
 ),
 counted AS (
