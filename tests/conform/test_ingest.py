@@ -5,6 +5,7 @@ See docs/semantics.md#sources.
 
 import json
 import shutil
+from collections.abc import Callable, Iterable, Iterator
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from collect.telemetry import CHAT, START_NS, put, span, spans_line
+from goodput.conform.compaction import SmallParts
 from goodput.conform.ingest import Ingested, ingest
 from goodput.errors import LakeUnreadable, LakeUnwritable, LandingMissing
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.runner import Died, InProcess
 from goodput.plumbing.source_ledger import read
 from goodput.plumbing.workspace import Workspace
 
@@ -339,10 +342,39 @@ def test_small_parts_are_merged_up_to_so_many_rows(
     for number in range(1, 13):
         put(config.parent / f"landing/{number:02}.jsonl", line(number))
         if number == 8:
-            monkeypatch.setattr("goodput.conform.part_changes._SMALL_ROWS", few_rows)
+            monkeypatch.setattr("goodput.conform.compaction._SMALL_ROWS", few_rows)
         run(config)
     assert len({row["record_id"] for row in rows(config)}) == len(rows(config)) == 12
     assert len(parts(config)) == parts_left  # of nine: none, 4 + 4 + 1, 6 + 3 or all together; then three more
+
+
+@pytest.mark.parametrize("lives", [True, False])
+def test_workers_merge_what_is_worth_it(config: Path, monkeypatch: pytest.MonkeyPatch, lives: bool) -> None:
+    """What a worker dies of stays in small parts, which count as they are, until another commit."""
+    asked: list[int] = []
+
+    class Elsewhere(InProcess):
+        width = 2
+
+        def map(self, work: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[tuple[Any, Any]]:
+            for item in items:
+                if isinstance(item, SmallParts):
+                    asked.append(len(item.parts))
+                    yield item, work(item) if lives else Died("killed")
+                else:
+                    yield item, work(item)
+
+    for number in range(1, 13):
+        put(config.parent / f"landing/{number:02}.jsonl", line(number))
+        if number == 12:
+            monkeypatch.setattr("goodput.conform.compaction._WORTH_IT_BYTES", 1)
+            monkeypatch.setattr("goodput.conform.compaction._MOST_SMALL", 3)
+        workspace = Workspace(config)
+        workspace.runner = Elsewhere()
+        ingest(workspace)
+    assert len({row["record_id"] for row in rows(config)}) == len(rows(config)) == 12
+    assert asked == [4]  # the first nine were merged before, by whoever ran
+    assert len(parts(config)) == (1 if lives else 4)
 
 
 def test_first_and_last_event_are_those_of_the_rows_in_use(config: Path) -> None:

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from goodput.conform.batch import IngestBatch
+from goodput.conform.compaction import compacted
 from goodput.conform.journal import PartChange, commit_sources
-from goodput.conform.part_changes import merged, without_sources
+from goodput.conform.part_changes import without_sources
 from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import Part
-from goodput.plumbing.lake import Lake, delete
+from goodput.plumbing.lake import Lake
 from goodput.plumbing.pruned import read_pruned
+from goodput.plumbing.runner import Runner
 from goodput.plumbing.source_ledger import SourceEntry
 
 
@@ -27,7 +29,11 @@ class _Before(NamedTuple):
 
 
 def commit(
-    lake: Lake, batch: IngestBatch, superseded_by: Mapping[str, set[str]], quarantined_ratio: float = 1.0
+    lake: Lake,
+    batch: IngestBatch,
+    superseded_by: Mapping[str, set[str]],
+    quarantined_ratio: float = 1.0,
+    runner: Runner | None = None,
 ) -> list[Path]:
     """Make the batch part of the lake in place of what its sources supersede; paths of the parts that this replaced.
 
@@ -42,7 +48,7 @@ def commit(
     superseded = {
         old.source_id for entry in entries for old in before.get(entry.source_id, ()) if entry.status == "read"
     }
-    changes = _changes(lake, batch.parts, superseded)
+    changes = compacted(lake, _changes(lake, batch.parts, superseded), runner)
     return commit_sources(lake, changes, entries, superseded)
 
 
@@ -82,17 +88,5 @@ def _changes(lake: Lake, parts: dict[str, list[Part]], superseded: Collection[st
             present = lake.catalog[table].parts.get(partition, ())
             rest = without_sources(lake, table, present, source_ids)
             change = PartChange(change.add + rest.add, change.remove + rest.remove)
-        found[table] = _compacted(lake, table, change)
+        found[table] = change
     return found
-
-
-def _compacted(lake: Lake, table: str, change: PartChange) -> PartChange:
-    """The change with small parts merged in the partitions that it adds to."""
-    add, remove = change
-    for partition in sorted({part.partition for part in add}):
-        present = [part for part in lake.catalog[table].parts.get(partition, ()) if part not in remove]
-        less = merged(lake, table, [*present, *(part for part in add if part.partition == partition)])
-        delete(part.path for part in less.remove if part in add)  # they were never committed
-        remove = remove + [part for part in less.remove if part not in add]
-        add = [part for part in add if part not in less.remove] + less.add
-    return PartChange(add, remove)

@@ -118,7 +118,7 @@ class _Batches:
         connection: duckdb.DuckDBPyConnection,
         on_bytes: Callable[[int], None],
     ) -> None:
-        self._lake, self._settings = workspace.lake, workspace.settings
+        self._lake, self._settings, self._runner = workspace.lake, workspace.settings, workspace.runner
         self._superseded_by, self._committed = found.superseded_by, committed
         self._connection, self._on_bytes = connection, on_bytes
         self._guarded = _guard(self._lake, self._settings)
@@ -144,7 +144,8 @@ class _Batches:
     def commit(self) -> None:
         """Commit what was read."""
         self._files.finish()
-        replaced = commit(self._lake, self._batch, self._superseded_by, self._settings.limits.quarantined_ratio)
+        most = self._settings.limits.quarantined_ratio
+        replaced = commit(self._lake, self._batch, self._superseded_by, most, self._runner)
         self._committed(self._batch.entries, replaced)
         self._begin()
 

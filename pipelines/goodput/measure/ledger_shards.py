@@ -20,8 +20,7 @@ from goodput.plumbing.node import APART, STORED, Batch, Parts, Shards
 from goodput.plumbing.parameters import PARAMETERS, register
 from goodput.plumbing.sql_files import compute, connect, define, parquet, quoted
 
-_SHARDED = {"attempts": "sharded_attempts", "requests": "sharded_requests"}
-_OF_ATTEMPTS = ("model_weights", "ledger_pieces")
+_APART, _JUDGED = "sharded_attempts", "judged_attempts"
 # What shards and what is united read of all attempts together.
 _OF_ALL = (
     *("cost_pieces", "counter_steps", "model_bills", "named_costs", "pool_idle", "recorded_charges", "replica_costs"),
@@ -40,40 +39,36 @@ def _count(batch: Batch) -> int:
 
 
 def _cut(batch: Batch, count: int, folder: Path) -> list[Batch]:
-    """The batch of each shard: with its own attempts and requests, and what is of all attempts, as inputs."""
-    (folder / APART).mkdir()
+    """The batch of each shard: with its own attempts, and what is of all attempts, as inputs."""
     with connect() as connection:
         empty = load_with_part_hour(connection, batch)
-        compute(connection, "model_weights")
+        for name in ("model_weights", _JUDGED):
+            compute(connection, name)
         define(connection, "ledger_pieces")  # of which bills of models read few columns, and only where there are any
-        known = STORED.union(_OF_ATTEMPTS)
+        known = STORED.union(("model_weights", _JUDGED, "ledger_pieces"))
         compute_each(connection, batch.node.name, closure(_OF_ALL, known), empty)
         of_all = {name: _written(connection, name, folder) for name in ("model_weights", *_OF_ALL)}
         register(connection, "shard_count", pa.table([[count]], schema=PARAMETERS["shard_count"].schema))
-        for table, name in _SHARDED.items():
-            compute(connection, name)
-            target = quoted(str(folder / APART / table))
-            connection.execute(f"COPY (FROM {name}) TO {target} (FORMAT parquet, PARTITION_BY (shard))")
+        compute(connection, _APART)
+        target = quoted(str(folder / APART))
+        connection.execute(f"COPY (FROM {_APART}) TO {target} (FORMAT parquet, PARTITION_BY (shard))")
     prices = {"token_prices": batch.inputs["token_prices"]}
     inputs = {**{table: {} for table in batch.node.inputs}, **prices, **of_all}
-    return [replace(batch, inputs={**inputs, **_of_shard(folder / APART, number)}) for number in range(count)]
+    return [replace(batch, inputs={**inputs, _JUDGED: _of_shard(folder, number)}) for number in range(count)]
 
 
-def _of_shard(folder: Path, number: int) -> dict[str, Mapping[str, Sequence[str]]]:
-    return {
-        table: {"all": sorted(map(str, (folder / table / f"shard={number}").glob("*.parquet")))} for table in _SHARDED
-    }
+def _of_shard(folder: Path, number: int) -> Mapping[str, Sequence[str]]:
+    return {"all": sorted(map(str, (folder / APART / f"shard={number}").glob("*.parquet")))}
 
 
 def _charge(shard: Batch, folder: Path) -> None:
     """Charge the attempts of one shard."""
     with connect() as connection:
-        empty = load(connection, shard)
-        if files := shard.files("attempts"):
-            connection.execute(f"CREATE OR REPLACE TEMP VIEW attempts AS FROM {parquet(files, alike=True)}")
+        empty = load_with_part_hour(connection, shard)  # of attempts their columns, where the shard has none
+        compute(connection, _JUDGED)
         known = ("model_weights", *_OF_ALL)
-        _read(connection, {name: shard.files(name) for name in known})
-        compute_each(connection, shard.node.name, closure(_OF_SHARDS, STORED.union(known)), empty)
+        _read(connection, {name: files for name in (*known, _JUDGED) if (files := shard.files(name))})
+        compute_each(connection, shard.node.name, closure(_OF_SHARDS, STORED.union(known, (_JUDGED,))), empty)
         for name in _OF_SHARDS:
             _written(connection, name, folder)
 

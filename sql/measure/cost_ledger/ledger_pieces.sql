@@ -1,25 +1,17 @@
 -- description: Attempts split at the ledger's windows, each with its bucket and the work it asked of its replica there (docs/semantics.md#money)
 -- grain: attempt_id, step_s
--- reads: attempts, ledger_options, model_weights, requests, target_hours
+-- reads: judged_attempts, ledger_options, model_weights, target_hours
 -- unit: work in weighted tokens; `share` is the part of the attempt's time that lies in the window
 -- An attempt that was never seen to end takes no time, as how long it was served is unknown. Its tokens count where it began.
-WITH target AS (
-    SELECT min(epoch_hour) * 3600000000000 AS from_ns, (max(epoch_hour) + 1) * 3600000000000 AS until_ns FROM target_hours
-),
-weighed AS (
+WITH weighed AS (
     SELECT
-        a.*, w.prefill_weight, w.cached_weight, w.decode_weight, w.draft_weight, q.verdict, q.late_by,
+        a.*, w.prefill_weight, w.cached_weight, w.decode_weight, w.draft_weight,
         -- not all of its tokens were reported; an answer that reports no output tokens generated none
         a.input_tokens IS NULL OR (a.output_tokens IS NULL AND a.outcome <> 'ok') AS is_unreported,
         -- streamed, and not one token came: it waited
         a.output_tokens IS NULL AND a.outcome <> 'ok' AND coalesce(a.streamed, false) AND a.first_token_ns IS NULL AS is_waiting
-    FROM attempts AS a
+    FROM judged_attempts AS a
     JOIN model_weights AS w ON w.model IS NOT DISTINCT FROM a.model
-    -- an id that comes back hours later is of another request
-    LEFT JOIN requests AS q
-        ON a.delivered AND q.delivering_attempt_id = a.attempt_id
-            AND epoch_us(coalesce(q.ended_at, q.arrived_at)) // 3600000000 = a.part_hour
-    WHERE a.started_ns < (SELECT until_ns FROM target) AND greatest(a.ended_ns, a.started_ns) >= (SELECT from_ns FROM target)
 ),
 judged AS (
     SELECT
