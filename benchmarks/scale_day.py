@@ -20,14 +20,12 @@ import numpy.typing as npt
 from benchmarks.scale_stages import (
     BARRIERS,
     COMMIT_S,
-    CUT,
+    IN_SHARDS,
     INGEST_CORE_S,
     INGEST_CORES,
-    JOIN,
     LANDED_BYTES,
     RECORD_BYTES,
     RUN_CORE_S,
-    UNITE,
     Stage,
 )
 
@@ -173,8 +171,10 @@ def traffic(requests_a_day: float, peak_to_mean: float) -> Floats:
 def barriers(given: Assumed) -> Iterator[tuple[Stage, ...]]:
     """Stages that wait for each other; where hours are cut, with what is before and after the shards."""
     for stages in BARRIERS:
-        is_cut = given.shard_requests is not None and JOIN in stages
-        yield from ((CUT,), stages, (UNITE,)) if is_cut else (stages,)
+        around = [IN_SHARDS[stage] for stage in stages if stage in IN_SHARDS and given.shard_requests is not None]
+        yield from ((before,) for before, _ in around)
+        yield stages
+        yield from ((after,) for _, after in around)
 
 
 def cut(requests: float, given: Assumed) -> tuple[Floats, str]:
