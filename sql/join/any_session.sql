@@ -1,6 +1,6 @@
 -- description: Whether any serving record, or span above one, names a session: without one, requests need not be looked through for theirs
 -- grain: one row, none without a session
--- reads: serving_records, reported_above
+-- reads: reported_above, serving_records
 SELECT true AS is_named
 FROM (
     SELECT session_id FROM serving_records

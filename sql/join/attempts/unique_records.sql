@@ -1,6 +1,6 @@
 -- description: Serving records without copies and without tries of no request, with as many tries as the spans below them mark, what spans above them tell, and not streamed where their emitter would have recorded that
 -- grain: record_id
--- reads: counted_tries, detached_tries, record_copies, serving_records, streaming_emitters, reported_above
+-- reads: counted_tries, detached_tries, record_copies, reported_above, serving_records, streaming_emitters
 -- kind: view
 SELECT r.* REPLACE (
     coalesce(greatest(r.reported_attempts, t.tries), r.reported_attempts, t.tries) AS reported_attempts,
