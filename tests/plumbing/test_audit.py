@@ -51,7 +51,7 @@ def test_a_key_must_be_unique_over_all_files_of_a_partition(part: Part) -> None:
 
 def test_keys_of_one_hash_are_compared_themselves(part: Part, monkeypatch: pytest.MonkeyPatch) -> None:
     paths = {NINE: [part("requests", {}, {"request_key": "r2"})], TEN: [part("requests", {}, {})]}
-    monkeypatch.setattr("goodput.plumbing.audit_scan._Layout._key_hash", lambda _layout: "1")
+    monkeypatch.setattr("goodput.plumbing.audit_scan._LayoutFiles._key_hash", lambda _layout: "1")
     assert list(audit("requests", paths)) == [TEN]
 
 

@@ -24,7 +24,7 @@ def otlp_records(settings: Settings) -> OtlpRecords:
 
 
 class OtlpReading:
-    """One OTLP file, block by block; see `received.Reading`."""
+    """One OTLP file, block by block; see `received.SourceReading`."""
 
     def __init__(
         self,

@@ -35,7 +35,7 @@ _HOLDS = "SELECT coalesce(len(json_extract(text, $path)) > 0, false) AS holds FR
 
 
 class ObjectReading:
-    """One file of JSON objects, block by block; see `received.Reading`.
+    """One file of JSON objects, block by block; see `received.SourceReading`.
 
     Iterating raises SourceRefused where no object of the beginning speaks any of the dialects.
     """

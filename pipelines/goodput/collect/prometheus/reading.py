@@ -20,7 +20,7 @@ from goodput.settings.model import Settings
 
 
 class _WholeFile:
-    """One file in one block; see `received.Reading`."""
+    """One file in one block; see `received.SourceReading`."""
 
     def __init__(
         self,
