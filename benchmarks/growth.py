@@ -21,7 +21,7 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import hour_label
 from goodput.plumbing.lake import ROWS_A_GROUP, Lake
 from goodput.plumbing.node import Batch, Context
-from goodput.plumbing.node import Parts as Made
+from goodput.plumbing.node import Parts as PartsMade
 from goodput.plumbing.runner import InProcess
 from goodput.plumbing.sharded import in_shards
 from goodput.plumbing.sql_files import connect, limit, parquet
@@ -110,13 +110,13 @@ def _context(folder: Path, what: str) -> Context:
     return Context(Lake(folder / "lake"), settings)
 
 
-def _in_shards(batch: Batch) -> Made:
+def _in_shards(batch: Batch) -> PartsMade:
     ((_, done),) = in_shards([batch], InProcess())
     assert isinstance(done, ComputedBatch), done.reason
     return done.parts
 
 
-def _commit(context: Context, parts: Made) -> dict[str, int]:
+def _commit(context: Context, parts: PartsMade) -> dict[str, int]:
     """Make the parts count; how many rows the hour has of each table."""
     for table, of_table in parts.items():
         context.lake.catalog[table].replace({HOUR: (of_table[HOUR],)})

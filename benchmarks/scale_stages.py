@@ -70,7 +70,7 @@ CUT = Stage("cut of the join", (), 0, 48e-6, 1.0, 0, 1.5e9, 0, before=2, after=2
 UNITE = Stage("union of the join", (), 0, 15e-6, 1.0, 0, 1.5e9, 0, before=2, after=2, cuts=True)
 SEEN = Stage("replicas seen", ("coverage", "known_replicas"), 2, 0.8e-6, 0.5, 10, 0.29e9, 0, before=2, after=1)
 LEDGER = Stage("ledger", ("cost_ledger",), 3, 12.4e-6, 1.2, 1_170, 0.35e9, 64, before=2, after=1, is_cut=True)
-# A shard takes 8.0 us of these; its union writes what it would. Both took less than 1 GB over one million attempts and three.
+# A shard takes 8.0 us of these; its union writes what it would. Both took less than 1 GB over three million attempts.
 LEDGER_CUT = Stage("cut of the ledger", (), 0, 7.0e-6, 0.6, 0, 1.0e9, 0, before=2, after=1, cuts=True)
 LEDGER_UNITE = Stage("union of the ledger", (), 0, 3.4e-6, 0.4, 0, 1.0e9, 0, before=2, after=1, cuts=True)
 IN_SHARDS = {JOIN: (CUT, UNITE), LEDGER: (LEDGER_CUT, LEDGER_UNITE)}  # what is before and after the shards of a stage

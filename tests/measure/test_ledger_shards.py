@@ -3,7 +3,7 @@
 See docs/scale.md#an-hour-that-is-cut.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -149,7 +149,7 @@ def counters(chance: Random) -> list[Row]:
     ]
 
 
-def lake_of(chance: Random, folder: Path) -> tuple[Lake, Sequence[Row]]:
+def lake_of(chance: Random, folder: Path) -> Lake:
     attempts = [random_try(chance, number) for number in range(60)]
     requests = [request_row(row) | {"tenant": row["tenant"]} for row in attempts if row["verdict"] is not None]
     samples = [row for replica in ("a", "b") for row in sample_rows(replica, REPLICAS[replica], -300, 6000)]
@@ -164,13 +164,13 @@ def lake_of(chance: Random, folder: Path) -> tuple[Lake, Sequence[Row]]:
     price = {"model": "api", "valid_from": 0, "input_token_usd": 1e-6, "output_token_usd": 4e-6}
     put(lake, "token_prices", ALL, [price] if chance.random() < 0.5 else [])
     observe(lake, BEGIN_S * 10**9, BEGIN_S * 10**9 + 3 * HOUR_NS)
-    return lake, attempts
+    return lake
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_random_hours_in_shards_are_the_hours_at_once(tmp_path: Path, seed: int) -> None:
     chance = Random(seed)
-    lake, _ = lake_of(chance, tmp_path)
+    lake = lake_of(chance, tmp_path)
     rates = {"p1": Rate(pool=("p1",), usd_per_gpu_hour=3.0)} if seed % 2 else {}
     context = Context(lake, Settings(costs=Costs(step_s=300), windows_s=(300,), rates=rates))
     around = {hour_label(HOUR + n): "0" * 32 for n in range(-1, 4)}

@@ -5,22 +5,21 @@ links, which are connected components of `shard_links`. What looks over all rows
 (`emitter_facts`), or after, from what the shards have made. See docs/scale.md#an-hour-that-is-cut.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goodput.contracts import contract
+from goodput.plumbing import shard_files
 from goodput.plumbing.compute import compute_each, load, write_tables
 from goodput.plumbing.graph import closure
 from goodput.plumbing.hours import epoch_hour, hour_label
-from goodput.plumbing.node import APART, STORED, Batch, Parts, Shards
+from goodput.plumbing.node import STORED, Batch, Parts, Shards
 from goodput.plumbing.parameters import PARAMETERS, register
-from goodput.plumbing.sql_files import compute, connect, parquet, quoted
+from goodput.plumbing.sql_files import compute, connect
 
 _SHARDED = {"serving_records": "sharded_records", "span_links": "sharded_links", "label_records": "sharded_labels"}
 _FROM_ALL = ("session_hours", "source_rows")  # of which rows of several shards are one
@@ -29,28 +28,16 @@ _FOR_THOSE = ("record_copies", "any_session")
 
 def _count(batch: Batch) -> int:
     """As many as the records of the hours and those beside them take."""
-    most = batch.settings.cluster.shard_records
-    if most is None:
-        return 1
-    records: int = sum(pq.read_metadata(file).num_rows for file in batch.files("serving_records"))
-    return math.ceil(records / most)
+    return shard_files.count_shards(batch, batch.files("serving_records"))
 
 
 def _cut(batch: Batch, count: int, folder: Path) -> list[Batch]:
     """The batch of each shard: with its own rows as inputs, in files below a folder, in place of the lake's."""
-    (folder / APART).mkdir()
     with connect() as connection:
         load(connection, batch)
         _register_components(connection)
-        register(connection, "shard_count", pa.table([[count]], schema=PARAMETERS["shard_count"].schema))
-        for table, name in _SHARDED.items():
-            compute(connection, name)
-            target = quoted(str(folder / APART / table))
-            connection.execute(f"COPY (FROM {name}) TO {target} (FORMAT parquet, PARTITION_BY (shard))")
-    return [
-        replace(batch, inputs={**batch.inputs, **{table: _files(folder / APART / table, number) for table in _SHARDED}})
-        for number in range(count)
-    ]
+        shards = shard_files.write_apart(connection, _SHARDED, count, folder)
+    return [replace(batch, inputs={**batch.inputs, **own}) for own in shards]
 
 
 def hours_alone(batch: Batch) -> list[str]:
@@ -89,10 +76,6 @@ def components(links: pa.Table) -> pa.Table:
     return pa.table([places, places[least[labels]]], schema=PARAMETERS["shard_components"].schema)
 
 
-def _files(folder: Path, number: int) -> dict[str, list[str]]:
-    return {"all": sorted(map(str, (folder / f"shard={number}").glob("*.parquet")))}
-
-
 def _join(shard: Batch, folder: Path) -> None:
     """Join one shard, and write what is the shard's own of its tables and what `_FROM_ALL` reads."""
     own = [table for table in shard.node.tables if table not in _FROM_ALL]
@@ -101,10 +84,9 @@ def _join(shard: Batch, folder: Path) -> None:
         empty = load(connection, shard)
         compute_each(connection, shard.node.name, closure((*own, *_FOR_THOSE), STORED), empty)
         for table in own:
-            where = f"WHERE {contract(table).partitioned_by} IN ({hours})"
-            _write(connection, f'FROM "{table}" {where}', folder / f"{table}.parquet")
+            shard_files.write(connection, table, folder, f"{contract(table).partitioned_by} IN ({hours})")
         for name in _FOR_THOSE:
-            _write(connection, f'FROM "{name}"', folder / f"{name}.parquet")
+            shard_files.write(connection, name, folder)
 
 
 def _unite(batch: Batch, _folder: Path, made: Sequence[Path]) -> Parts:
@@ -112,16 +94,10 @@ def _unite(batch: Batch, _folder: Path, made: Sequence[Path]) -> Parts:
     own = [table for table in batch.node.tables if table not in _FROM_ALL]
     with connect() as connection:
         load(connection, batch)
-        for name in (*own, *_FOR_THOSE):
-            files = [str(folder / f"{name}.parquet") for folder in made]
-            connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS FROM {parquet(files, alike=True)}')
+        shard_files.read(connection, (*own, *_FOR_THOSE), made)
         for name in _FROM_ALL:
             compute(connection, name)
         return write_tables(connection, batch, ())
-
-
-def _write(connection: duckdb.DuckDBPyConnection, sql: str, file: Path) -> None:
-    connection.execute(f"COPY ({sql}) TO {quoted(str(file))} (FORMAT parquet)")
 
 
 HOURS_IN_SHARDS = Shards(_count, _cut, _join, _unite)

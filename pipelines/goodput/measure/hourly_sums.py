@@ -9,10 +9,11 @@ from pathlib import Path
 
 import duckdb
 
+from goodput.plumbing import shard_files
 from goodput.plumbing.compute import compute_each, load, write_tables
 from goodput.plumbing.graph import closure
 from goodput.plumbing.node import STORED, Batch, Parts, Shards
-from goodput.plumbing.sql_files import connect, parquet, quoted
+from goodput.plumbing.sql_files import connect
 
 Connection = duckdb.DuckDBPyConnection
 
@@ -38,14 +39,11 @@ class HourlySums:
         with connect() as connection:
             self.add_up(connection, hour)
             for name in self.names:
-                target = quoted(str(folder / f"{name}.parquet"))
-                connection.execute(f'COPY (FROM "{name}") TO {target} (FORMAT parquet)')
+                shard_files.write(connection, name, folder)
 
     def _unite(self, day: Batch, _folder: Path, made: Sequence[Path]) -> Parts:
         with connect() as connection:
-            for name in self.names:
-                files = [str(folder / f"{name}.parquet") for folder in made]
-                connection.execute(f'CREATE TEMP VIEW "{name}" AS FROM {parquet(files, alike=True)}')
+            shard_files.read(connection, self.names, made)
             return self.measure(connection, day)
 
 

@@ -1,0 +1,56 @@
+"""Relations in files of the folders that a batch is cut in: what shards read, what they make, and what is united.
+
+See docs/scale.md#an-hour-that-is-cut.
+"""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from goodput.plumbing.node import APART, Batch
+from goodput.plumbing.parameters import PARAMETERS, register
+from goodput.plumbing.sql_files import compute, parquet, quoted
+
+Connection = duckdb.DuckDBPyConnection
+Files = Mapping[str, Sequence[str]]  # as the inputs of a batch are
+
+
+def count_shards(batch: Batch, files: Iterable[str]) -> int:
+    """In how many shards the rows of some files are cut, by the settings of the batch."""
+    most = batch.settings.cluster.shard_records
+    return 1 if most is None else math.ceil(sum(pq.read_metadata(file).num_rows for file in files) / most)
+
+
+def write_apart(
+    connection: Connection, relations: Mapping[str, str], count: int, folder: Path
+) -> list[dict[str, Files]]:
+    """Write relations whose rows say their shard of `count`, by the names that shards read; the files of each shard."""
+    register(connection, "shard_count", pa.table([[count]], schema=PARAMETERS["shard_count"].schema))
+    (folder / APART).mkdir()
+    for name, relation in relations.items():
+        compute(connection, relation)
+        target = quoted(str(folder / APART / name))
+        connection.execute(f"COPY (FROM {relation}) TO {target} (FORMAT parquet, PARTITION_BY (shard))")
+    return [{name: _of_shard(folder / APART / name, number) for name in relations} for number in range(count)]
+
+
+def _of_shard(folder: Path, number: int) -> Files:
+    return {"all": sorted(map(str, (folder / f"shard={number}").glob("*.parquet")))}
+
+
+def write(connection: Connection, name: str, folder: Path, where: str = "true") -> Files:
+    """Write a relation, or its rows where an SQL condition holds; its file."""
+    file = str(folder / f"{name}.parquet")
+    connection.execute(f'COPY (FROM "{name}" WHERE {where}) TO {quoted(file)} (FORMAT parquet)')
+    return {"all": [file]}
+
+
+def read(connection: Connection, names: Iterable[str], folders: Sequence[Path]) -> None:
+    """Make relations views of what was written of them to some folders."""
+    for name in names:
+        rows = parquet([str(folder / f"{name}.parquet") for folder in folders], alike=True)
+        connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS FROM {rows}')
