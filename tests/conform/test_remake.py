@@ -131,6 +131,8 @@ def test_a_run_makes_again_what_it_finds_damaged(
     ran = again(config)
     if name == "serving_records":  # a late file computes attempts anew without reading the old ones
         assert [damage.part for damage in ran.remade] == [part]
+        landed = [path for path in (config.parent / "landing").rglob("*") if path.is_file()]
+        assert (ran.ingested.read > 1, ran.ingested.read + ran.ingested.unchanged) == (True, len(landed))
     check_is(config, with_late)
 
 

@@ -26,7 +26,7 @@ class Ingested:
     `moved`: files that changed while they were read: nothing of them was taken, and the next run looks at them again.
     `changed`: whether any table of the lake was. `new_sources`: ids of the sources just read that have rows in each
     table. `removed`: parts that no table has any more, to be deleted once nobody reads them. `failed`: paths of known
-    sources that are refused or largely in quarantine, with what is wrong.
+    sources that are refused or largely in quarantine, with what is wrong. `read_ids`: ids of the sources just read.
     """
 
     read: int = 0
@@ -41,11 +41,13 @@ class Ingested:
     new_sources: dict[str, list[str]] = field(default_factory=dict)
     removed: list[Path] = field(default_factory=list)
     failed: list[tuple[str, str]] = field(default_factory=list)
+    read_ids: set[str] = field(default_factory=set)
 
     def add(self, later: "Ingested") -> None:
         """What another look in the same run found as well."""
-        self.unchanged = max(later.unchanged - self.read, 0)  # what this run has read is not what it found so
-        self.read += later.read
+        self.unchanged = later.unchanged - len(self.read_ids - later.read_ids)  # this run found these new
+        self.read += later.read - len(self.read_ids & later.read_ids)
+        self.read_ids |= later.read_ids
         self.bytes_read += later.bytes_read
         self.rows_read += later.rows_read
         self.superseded += later.superseded
@@ -120,6 +122,7 @@ def _count(done: Ingested, entries: Iterable[SourceEntry]) -> None:
     for entry in entries:
         if entry.status == "read":
             done.read += 1
+            done.read_ids.add(entry.source_id)
             done.bytes_read += entry.size_bytes
             done.rows_read += entry.rows_read
         done.refused += entry.status == "refused"
