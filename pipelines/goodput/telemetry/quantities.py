@@ -18,7 +18,7 @@ class Quantity:
 QUANTITIES = {
     "goodput.run.duration": Quantity("s", "how long the run took, receivers of alarms included"),
     "goodput.lag": Quantity("s", "from the newest telemetry to the moment at which the run looked"),
-    "goodput.ingested.sources": Quantity("{source}", "sources read by the run"),
+    "goodput.ingested.sources": Quantity("{source}", "sources read by the run, for a damaged part once more"),
     "goodput.ingested.bytes": Quantity("By", "bytes of these, as they lie in the landing zone"),
     "goodput.ingested.rows": Quantity("{row}", "rows of these"),
     "goodput.sources.failed": Quantity("{source}", "known sources that are refused, or largely in quarantine"),
