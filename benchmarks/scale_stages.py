@@ -282,7 +282,7 @@ def _unite_hours() -> dict[str, float]:
         begun_s = time.process_time()
         for day in _large_day():
             assert day.node.shards is not None, day.node.name
-            day.node.shards.unite(day, _sums(day))
+            day.node.shards.unite(day, [], _sums(day))
     return {"core_s": time.process_time() - begun_s, "stored_bytes": 0.0}
 
 

@@ -36,6 +36,7 @@ from river import START_S, Row, at_ns, label, link, record
 FIRST = START_S // 3600
 ROWS = ("serving_records", "span_links", "label_records")
 OBSERVED_NS = at_ns(86_400)
+FILES = 3
 Tables = Mapping[str, pa.Table]
 
 
@@ -43,7 +44,7 @@ Tables = Mapping[str, pa.Table]
 
 
 def batch_of(folder: Path, rows: Tables, settings: Settings | None = None, observed_ns: int = OBSERVED_NS) -> Batch:
-    """A batch of the first two hours from START_S, with these rows; tables without any have no files."""
+    """A batch of the first two hours from START_S, with these rows in some files; tables without any have none."""
     lake, chosen = Lake(folder / "lake"), settings or Settings()
     hours, around = ({hour_label(FIRST + n): "0" * 32 for n in of} for of in (range(2), range(-2, 5)))
     names = Batch(REPLICA_NAMES, lake, chosen, around, _files(folder, REPLICA_NAMES.inputs, rows), REPLICA_NAMES.inputs)
@@ -55,11 +56,19 @@ def batch_of(folder: Path, rows: Tables, settings: Settings | None = None, obser
 def _files(folder: Path, tables: Iterable[str], rows: Tables) -> dict[str, dict[str, list[str]]]:
     found: dict[str, dict[str, list[str]]] = {}
     for table in tables:
-        file = folder / f"{table}.parquet"
-        if table in rows and rows[table].num_rows:
-            pq.write_table(rows[table], file)
-        found[table] = {"all": [str(file)] if file.exists() else []}
+        found[table] = {"all": []}
+        if table in rows:
+            for number, portion in enumerate(_apart(rows[table])):
+                file = folder / f"{table}-{number}.parquet"
+                pq.write_table(portion, file)
+                found[table]["all"].append(str(file))
     return found
+
+
+def _apart(rows: pa.Table) -> list[pa.Table]:
+    """A table in some of which no two rows follow each other, as those of one request lie in several files."""
+    several = (rows.take(pa.array(range(number, rows.num_rows, FILES), pa.int64())) for number in range(FILES))
+    return [some for some in several if some.num_rows]
 
 
 def tables_of(rows: Iterable[Row]) -> Tables:
@@ -83,9 +92,15 @@ def whole(batch: Batch) -> Tables:
     return read(batch, JOIN.compute(batch))
 
 
+class Wide(InProcess):
+    """Divides a batch that is cut into portions."""
+
+    width = 2
+
+
 def became(batch: Batch, runner: InProcess | None = None) -> Done:
     """What became of a batch that is cut."""
-    ((_, done),) = in_shards([batch], runner or InProcess())
+    ((_, done),) = in_shards([batch], runner or Wide())
     return done
 
 
@@ -628,9 +643,6 @@ def test_a_batch_that_breaks_breaks_no_other(tmp_path: Path) -> None:
         steps = {"compute": failing(ValueError("no such row"))} if name == "bad" else {}
         batches.append(into(batch_of(tmp_path / name, few()), 2, **steps))
 
-    class Wide(InProcess):
-        width = 2
-
     found = list(in_shards(batches, Wide()))
     assert [batches.index(batch) for batch, _ in found] == [0, 1, 2]
     assert isinstance(found[0][1], Broken)
@@ -666,7 +678,7 @@ def test_a_lake_that_cannot_be_written_is_no_fault_of_the_batch(tmp_path: Path) 
     assert not (batch.lake.root / SHARDS).exists()
 
 
-@pytest.mark.parametrize(("of", "step"), [(1, "cut"), (3, "the second of two shards"), (4, "unite")])
+@pytest.mark.parametrize(("of", "step"), [(1, "divide"), (2, "cut"), (4, "the second of two shards"), (5, "unite")])
 def test_who_dies_of_a_step_breaks_the_batch(tmp_path: Path, of: int, step: str) -> None:
     batch = into(batch_of(tmp_path, few()), 2)
     done = became(batch, Dying(of))
@@ -682,8 +694,12 @@ def test_steps_that_are_done_again_make_the_same(tmp_path: Path) -> None:
 
 def test_what_a_run_before_left_counts_for_nothing(tmp_path: Path) -> None:
     batch = into(batch_of(tmp_path, few()), 2)
-    for left in ("cut/serving_records/shard=0/left.parquet", "made-0/attempts.parquet", "made-9/attempts.parquet"):
-        file = batch.lake.root / SHARDS / left
+    for left in (
+        "cut-0/apart/serving_records/shard=0/left.parquet",
+        "made-0/attempts.parquet",
+        "made-9/attempts.parquet",
+    ):
+        file = batch.lake.root / SHARDS / "0" / left
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(b"half a file")
     assert_same(cut(batch), whole(batch))

@@ -22,6 +22,7 @@ from goodput.plumbing.parameters import PARAMETERS, register
 from goodput.plumbing.sql_files import compute, connect
 
 _SHARDED = {"serving_records": "sharded_records", "span_links": "sharded_links", "label_records": "sharded_labels"}
+_COMPONENTS = "shard_components"
 _FROM_ALL = ("session_hours", "source_rows")  # of which rows of several shards are one
 _FOR_THOSE = ("record_copies", "any_session")
 
@@ -31,13 +32,25 @@ def _count(batch: Batch) -> int:
     return shard_files.count_shards(batch, batch.files("serving_records"))
 
 
-def _cut(batch: Batch, count: int, folder: Path) -> list[Batch]:
-    """The batch of each shard: with its own rows as inputs, in files below a folder, in place of the lake's."""
+def _divide(batch: Batch, most: int, folder: Path) -> list[Batch]:
+    """The batch with portions of its rows, as many as `most` or as it has files, and what they are cut by."""
     with connect() as connection:
         load(connection, batch)
         _register_components(connection)
+        components = shard_files.write(connection, _COMPONENTS, folder)
+    count = max(1, min(most, len(batch.files("serving_records"))))
+    dealt = [shard_files.dealt(batch.inputs[table], count) for table in _SHARDED]
+    portions = [dict(zip(_SHARDED, tables, strict=True)) for tables in zip(*dealt, strict=True)]
+    return [replace(batch, inputs={**batch.inputs, **own, _COMPONENTS: components}) for own in portions]
+
+
+def _cut(portion: Batch, count: int, folder: Path) -> list[Batch]:
+    """The batch of each shard: with its own rows as inputs, in files below a folder, in place of the lake's."""
+    with connect() as connection:
+        load(connection, portion)
+        shard_files.view(connection, _COMPONENTS, portion.files(_COMPONENTS))
         shards = shard_files.write_apart(connection, _SHARDED, count, folder)
-    return [replace(batch, inputs={**batch.inputs, **own}) for own in shards]
+    return [replace(portion, inputs={**portion.inputs, **own}) for own in shards]
 
 
 def hours_alone(batch: Batch) -> list[str]:
@@ -56,7 +69,7 @@ def _register_components(connection: duckdb.DuckDBPyConnection) -> None:
     for name in closure(("shard_links",), STORED):
         compute(connection, name)
     links = connection.sql("SELECT place, id FROM shard_links").to_arrow_table()
-    register(connection, "shard_components", components(links))
+    register(connection, _COMPONENTS, components(links))
 
 
 def components(links: pa.Table) -> pa.Table:
@@ -73,7 +86,7 @@ def components(links: pa.Table) -> pa.Table:
     count, labels = connected_components(graph, directed=False)
     least = np.full(count, len(places))
     np.minimum.at(least, labels, np.arange(len(places)))
-    return pa.table([places, places[least[labels]]], schema=PARAMETERS["shard_components"].schema)
+    return pa.table([places, places[least[labels]]], schema=PARAMETERS[_COMPONENTS].schema)
 
 
 def _join(shard: Batch, folder: Path) -> None:
@@ -89,7 +102,7 @@ def _join(shard: Batch, folder: Path) -> None:
             shard_files.write(connection, name, folder)
 
 
-def _unite(batch: Batch, _folder: Path, made: Sequence[Path]) -> Parts:
+def _unite(batch: Batch, _cuts: Sequence[Path], made: Sequence[Path]) -> Parts:
     """Write the tables of a batch from what its shards have made."""
     own = [table for table in batch.node.tables if table not in _FROM_ALL]
     with connect() as connection:
@@ -100,4 +113,4 @@ def _unite(batch: Batch, _folder: Path, made: Sequence[Path]) -> Parts:
         return write_tables(connection, batch, ())
 
 
-HOURS_IN_SHARDS = Shards(_count, _cut, _join, _unite)
+HOURS_IN_SHARDS = Shards(_count, _cut, _join, _unite, _divide)

@@ -41,7 +41,7 @@ class HourlySums:
             for name in self.names:
                 shard_files.write(connection, name, folder)
 
-    def _unite(self, day: Batch, _folder: Path, made: Sequence[Path]) -> Parts:
+    def _unite(self, day: Batch, _cuts: Sequence[Path], made: Sequence[Path]) -> Parts:
         with connect() as connection:
             shard_files.read(connection, self.names, made)
             return self.measure(connection, day)

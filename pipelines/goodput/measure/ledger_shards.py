@@ -13,7 +13,7 @@ from goodput.plumbing import shard_files
 from goodput.plumbing.compute import compute_each, load, write_tables
 from goodput.plumbing.graph import closure
 from goodput.plumbing.node import STORED, Batch, Parts, Shards
-from goodput.plumbing.sql_files import compute, connect, define, parquet
+from goodput.plumbing.sql_files import compute, connect, define
 
 _JUDGED, _SHARDED = "judged_attempts", "sharded_attempts"
 # What shards read of all attempts together, and but for the weights what is united.
@@ -54,17 +54,17 @@ def _charge(shard: Batch, folder: Path) -> None:
         known = (_WEIGHTS, _JUDGED, *_OF_ALL)
         for name in known:
             if files := shard.files(name):
-                connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS FROM {parquet(files, alike=True)}')
+                shard_files.view(connection, name, files)
         compute_each(connection, shard.node.name, closure(_OF_SHARDS, STORED.union(known)), empty)
         for name in _OF_SHARDS:
             shard_files.write(connection, name, folder)
 
 
-def _unite(batch: Batch, folder: Path, made: Sequence[Path]) -> Parts:
+def _unite(batch: Batch, cuts: Sequence[Path], made: Sequence[Path]) -> Parts:
     """Write the tables of a batch from what is of all its attempts and what its shards have made."""
     with connect() as connection:
         load(connection, batch)
-        shard_files.read(connection, _OF_ALL, [folder])
+        shard_files.read(connection, _OF_ALL, cuts)
         shard_files.read(connection, _OF_SHARDS, made)
         known = STORED.union(_OF_ALL, _OF_SHARDS)
         compute_each(connection, batch.node.name, closure(batch.node.tables, known), set())

@@ -172,16 +172,19 @@ def _no_lookaround(_context: Context) -> Mapping[str, Lookaround]:
 class Shards:
     """How batches of a node are cut where they are too large to be computed at once (`sharded`).
 
-    `count` says in how many shards. `cut` writes their inputs into a folder, in APART what is for one of them alone,
-    and gives the same batch with those for each. `compute` writes what one makes into a folder of its own. `unite`
-    makes the parts of all of these and of the folder of `cut`, of which APART is removed before. Each is the work of
-    whoever has room for it: they share nothing but the folders.
+    `count` says in how many shards. `divide`, if anything, writes what takes all rows to know into a folder, and gives
+    the same batch with portions of its rows, no more than asked for, each to be cut by itself. `cut` writes the inputs
+    of shards into a folder, in APART what is for one of them alone, and gives the same batch with those for each.
+    `compute` writes what one makes into a folder of its own. `unite` makes the parts of all of these and of the folders
+    of `cut`, of which APART is removed before. Each is the work of whoever has room for it: they share nothing but the
+    folders.
     """
 
     count: Callable[[Batch], int]
     cut: Callable[[Batch, int, Path], list[Batch]]
     compute: Callable[[Batch, Path], None]
-    unite: Callable[[Batch, Path, Sequence[Path]], Parts]
+    unite: Callable[[Batch, Sequence[Path], Sequence[Path]], Parts]
+    divide: Callable[[Batch, int, Path], list[Batch]] | None = None  # None: a batch is cut at once
 
 
 @dataclass(frozen=True)

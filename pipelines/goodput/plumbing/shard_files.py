@@ -5,6 +5,8 @@ See docs/scale.md#an-hour-that-is-cut.
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from heapq import heapreplace
 from pathlib import Path
 
 import duckdb
@@ -52,5 +54,37 @@ def write(connection: Connection, name: str, folder: Path, where: str = "true") 
 def read(connection: Connection, names: Iterable[str], folders: Sequence[Path]) -> None:
     """Make relations views of what was written of them to some folders."""
     for name in names:
-        rows = parquet([str(folder / f"{name}.parquet") for folder in folders], alike=True)
-        connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS FROM {rows}')
+        view(connection, name, [str(folder / f"{name}.parquet") for folder in folders])
+
+
+def view(connection: Connection, name: str, files: Sequence[str]) -> None:
+    """Make a relation a view of files that one of these functions wrote."""
+    connection.execute(f'CREATE OR REPLACE TEMP VIEW "{name}" AS FROM {parquet(files, alike=True)}')
+
+
+def dealt(files: Files, count: int) -> list[Files]:
+    """Files of an input dealt to so many portions, the largest first, each to the one that has the fewest rows."""
+    rows = {file: pq.read_metadata(file).num_rows for of_one in files.values() for file in of_one}
+    held = [(0, number) for number in range(count)]
+    portion_of = {}
+    for file in sorted(rows, key=lambda file: -rows[file]):
+        has, number = held[0]
+        heapreplace(held, (has + rows[file], number))
+        portion_of[file] = number
+    return [
+        {partition: [file for file in of_one if portion_of[file] == number] for partition, of_one in files.items()}
+        for number in range(count)
+    ]
+
+
+def merged(portions: Sequence[Batch]) -> Batch:
+    """The batch of a shard with what was cut for it of each portion."""
+    first = portions[0]
+    inputs = {
+        table: {
+            partition: list(dict.fromkeys(file for one in portions for file in one.inputs[table].get(partition, ())))
+            for partition in by_partition
+        }
+        for table, by_partition in first.inputs.items()
+    }
+    return replace(first, inputs=inputs)

@@ -9,25 +9,30 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 
 from goodput.plumbing.lake import SHARDS, Lake
 from goodput.plumbing.node import APART, Batch, Shards
 from goodput.plumbing.runner import Died, Runner
+from goodput.plumbing.shard_files import merged
 from goodput.plumbing.work import Broken, ComputedBatch, Done, attempt, audited
 
-_CUT = "cut"
+_CUT = "cut-"
 
 
 @dataclass(frozen=True)
 class _Step:
-    """A batch, or what one shard of it reads, with the folder of what comes of the step; `number`: of the batch."""
+    """A batch, a portion of it or what one shard of it reads, with the folder of what comes of the step.
+
+    `number`: of the batch; `count`: into how many shards it is cut; `portions`: at most so many are cut by themselves.
+    """
 
     batch: Batch
     folder: Path
     number: int
     count: int = 1
+    portions: int = 1
 
 
 def is_cut(batch: Batch) -> bool:
@@ -48,18 +53,14 @@ def in_shards(batches: Sequence[Batch], runner: Runner) -> Iterator[tuple[Batch,
 def _together(batches: Sequence[Batch], runner: Runner) -> Iterator[tuple[Batch, Done]]:
     began_ns = time.time_ns()
     with _folder(batches[0].lake) as folder:
+        each = max(1, runner.width // len(batches))
         steps = [
-            _Step(batch, folder / str(number), number, _shards(batch).count(batch))
+            _Step(batch, folder / str(number), number, _shards(batch).count(batch), each)
             for number, batch in enumerate(batches)
         ]
         broken: dict[int, Broken] = {}
-        shards: list[_Step] = []
-        for step, cut in runner.map(_cut, steps):
-            if isinstance(cut, list):
-                shards += [_Step(shard, _made(step, at), step.number) for at, shard in enumerate(cut)]
-            else:
-                broken[step.number] = _broken(cut)
-        for step, done in runner.map(_compute, shards):
+        portions = _divided(steps, runner, broken)
+        for step, done in runner.map(_compute, _cut_apart(portions, runner, broken)):
             if done is not None:
                 broken.setdefault(step.number, _broken(done))
         for step in steps:
@@ -72,26 +73,70 @@ def _together(batches: Sequence[Batch], runner: Runner) -> Iterator[tuple[Batch,
             )
 
 
-def _made(step: _Step, at: int) -> Path:
-    return step.folder / f"made-{at}"
+def _divided(steps: Sequence[_Step], runner: Runner, broken: dict[int, Broken]) -> list[_Step]:
+    """What is cut by itself: batches, or the portions of those that are divided. Notes what breaks in `broken`."""
+    found = [_portion(step, step.batch, 0) for step in steps if _shards(step.batch).divide is None]
+    for step, divided in runner.map(_divide, [step for step in steps if _shards(step.batch).divide is not None]):
+        if isinstance(divided, list):
+            found += [_portion(step, batch, at) for at, batch in enumerate(divided)]
+        else:
+            broken[step.number] = _broken(divided)
+    return found
+
+
+def _cut_apart(portions: Sequence[_Step], runner: Runner, broken: dict[int, Broken]) -> list[_Step]:
+    """The shards, each with its rows of every portion. Notes what breaks in `broken`."""
+    cuts: dict[Path, list[Batch]] = {}
+    for portion, cut in runner.map(_cut, portions):
+        if isinstance(cut, list):
+            cuts[portion.folder] = cut
+        else:
+            broken.setdefault(portion.number, _broken(cut))
+    shards = []
+    for number, of_batch in groupby(sorted(portions, key=_number), _number):
+        if number not in broken:
+            folders = [portion.folder for portion in of_batch]
+            together = zip(*(cuts[folder] for folder in folders), strict=True)
+            shards += [_Step(merged(cut), _made(folders[0].parent, at), number) for at, cut in enumerate(together)]
+    return shards
+
+
+def _number(step: _Step) -> int:
+    return step.number
+
+
+def _portion(step: _Step, batch: Batch, at: int) -> _Step:
+    return replace(step, batch=batch, folder=step.folder / f"{_CUT}{at}")
+
+
+def _made(folder: Path, at: int) -> Path:
+    return folder / f"made-{at}"
 
 
 def _broken(done: Broken | Died) -> Broken:
     return Broken(done.reason, done.reason, time.time_ns()) if isinstance(done, Died) else done
 
 
-def _cut(step: _Step) -> list[Batch] | Broken:
-    return attempt(lambda _: _shards(step.batch).cut(step.batch, step.count, _empty(step.folder / _CUT)))
+def _divide(step: _Step) -> list[Batch] | Broken:
+    divide = _shards(step.batch).divide
+    assert divide is not None  # noqa: S101  (asked of what is divided)
+    return attempt(lambda _: divide(step.batch, step.portions, _empty(step.folder / "divided")))
 
 
-def _compute(step: _Step) -> Broken | None:
-    return attempt(lambda _: _shards(step.batch).compute(step.batch, _empty(step.folder)))
+def _cut(portion: _Step) -> list[Batch] | Broken:
+    return attempt(lambda _: _shards(portion.batch).cut(portion.batch, portion.count, _empty(portion.folder)))
+
+
+def _compute(shard: _Step) -> Broken | None:
+    return attempt(lambda _: _shards(shard.batch).compute(shard.batch, _empty(shard.folder)))
 
 
 def _unite(step: _Step) -> Done:
-    cut, made = step.folder / _CUT, [_made(step, at) for at in range(step.count)]
-    shutil.rmtree(cut / APART, ignore_errors=True)  # room for what is sorted
-    return attempt(lambda began_ns: audited(step.batch, _shards(step.batch).unite(step.batch, cut, made), began_ns))
+    cuts = sorted(step.folder.glob(f"{_CUT}*"))
+    made = [_made(step.folder, at) for at in range(step.count)]
+    for cut in cuts:
+        shutil.rmtree(cut / APART, ignore_errors=True)  # room for what is sorted
+    return attempt(lambda began_ns: audited(step.batch, _shards(step.batch).unite(step.batch, cuts, made), began_ns))
 
 
 def _shards(batch: Batch) -> Shards:
