@@ -93,7 +93,7 @@ def _cut_apart(portions: Sequence[_Step], runner: Runner, broken: dict[int, Brok
         else:
             broken.setdefault(portion.number, _broken(cut))
     shards = []
-    for number, of_batch in groupby(sorted(portions, key=_number), _number):
+    for number, of_batch in groupby(portions, _number):
         if number not in broken:
             folders = [portion.folder for portion in of_batch]
             together = zip(*(cuts[folder] for folder in folders), strict=True)
