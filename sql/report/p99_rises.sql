@@ -28,7 +28,7 @@ measured AS (
 seen AS (
     SELECT
         period, choice, drawn_s, slice, slice_value, workload, model, pool, route, metric, window_start AS at, p99, n,
-        hash(slice, slice_value, workload, model, pool, route, metric) AS series
+        [slice, slice_value, workload, model, pool, route, metric]::VARCHAR[] AS series
     FROM measured
     WHERE n >= 100 AND NOT partial
 ),

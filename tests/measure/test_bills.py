@@ -12,17 +12,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from alike_names import alike_names
 from by_seconds import Fleet, Record, Try
 from charging import attempt_row, charged, fleets
 from goodput.contracts import arrow_schema
-from goodput.measure.bills import request_partitions
+from goodput.measure.bills import bills_of, request_partitions
 from goodput.measure.cost_ledger import SETTINGS_TABLES
 from goodput.plumbing.node import Context
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
 from goodput.plumbing.workspace import Workspace
 from goodput.settings.model import Settings
-from lakes import put
+from lakes import observe, put
 
 HOUR = 498_657  # 2026-11-20T09, counted from the Unix epoch
 KNOWN = pa.table(
@@ -100,6 +101,25 @@ def test_only_hours_whose_records_name_requests_read_those_that_ended_before(tmp
     # of 10 to 12:30: from 9:30 to 13:30, an hour of life being the default
     assert [read(hour) for hour in (10, 11, 12)] == [("09", "13"), ("09", "13"), ("09", "13")]
     assert read(13) == ("13", "14")
+
+
+NAMES = ("cost_id", "replica", "pool", "model", "workload", "route", "tenant", "request_key", "session_id")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_hours_notice_that_a_record_names_something_else(tmp_path: Path, name: str) -> None:
+    found = set()
+    names = alike_names(2)
+    for called in names:
+        (tmp_path / called).mkdir()
+        (tmp_path / called / "goodput.toml").touch()
+        at = Workspace(tmp_path / called / "goodput.toml")
+        at.lake.open()
+        put(at.lake, "cost_records", "all", [record(hours=(0, 1), **{name: called})])
+        begin_ns = HOUR * 3600 * 10**9
+        observe(at.lake, begin_ns, begin_ns + 1)
+        found |= set(bills_of(Context(at.lake, at.settings)).values())
+    assert len(found) == len(names)
 
 
 priced = st.builds(

@@ -6,6 +6,7 @@ from typing import Literal
 
 import pytest
 
+from alike_names import alike_names
 from goodput.settings.model import Quality, Settings, Workload
 from river import judged, row_of, windows
 
@@ -66,3 +67,25 @@ def test_label_rates_are_compared_by_draws(
     settings = Settings(workloads={"qa": Workload(quality=Quality(sampling=sampling))})
     row = row_of(windows(tmp_path, rows, settings))
     assert row["goodput_rps"] * 300 == pytest.approx(accepted)
+
+
+def test_what_sessions_are_called_changes_nothing(tmp_path: Path) -> None:
+    """Twenty sessions of three requests, of which eight were judged whole."""
+    found = []
+    for names in ([f"s{n}" for n in range(20)], alike_names(20)):
+        rows = [
+            judged(
+                f"r{n}",
+                "unlabelled" if n >= 24 else "accepted" if n % 4 else "rejected",
+                end=n + 1.0,
+                session_id=names[n // 3],
+                gated=True,
+                needs_label=True,
+                pass_quality=n % 4 > 0 if n < 24 else None,
+            )
+            for n in range(60)
+        ]
+        settings = Settings(workloads={"qa": Workload(quality=Quality(sampling="session"))})
+        found.append(row_of(windows(tmp_path, rows, settings)))
+    assert found[0]["goodput_ci_low_rps"] > 0
+    assert found[1] == found[0]

@@ -68,8 +68,11 @@ def _hashes(file: str | None, first: int, until: int) -> Mapping[str, int]:
             SELECT hour, bit_xor(record) FROM (
                 SELECT
                     hash(
-                        dialect, cost_id, basis, replica, pool, model, workload, route, tenant, request_key, session_id,
-                        period_start, period_end, amount_usd, gpu_s
+                        dialect, basis, period_start, period_end, amount_usd, gpu_s,
+                        list_transform(
+                            [cost_id, replica, pool, model, workload, route, tenant, request_key, session_id],
+                            lambda name: text_hash(name)
+                        )
                     ) AS record,
                     unnest(range(
                         greatest(epoch_us(period_start) // 3600000000, $first),

@@ -53,7 +53,7 @@ def _hashes(file: str | None) -> Mapping[str, int]:
             """
             SELECT day, bit_xor(record) FROM (
                 SELECT
-                    hash(dialect, cost_id, basis, period_start, period_end, amount_usd) AS record,
+                    hash(dialect, text_hash(cost_id), basis, period_start, period_end, amount_usd) AS record,
                     unnest(range(
                         epoch_us(period_start) // 86400000000,
                         greatest(epoch_us(period_end) - 1, epoch_us(period_start)) // 86400000000 + 1

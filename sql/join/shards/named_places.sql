@@ -25,40 +25,40 @@ records AS (
         instrumentation, model, headers_ns
     FROM serving_records
 )
-SELECT place, hash('call', call_id) AS id FROM records WHERE call_id IS NOT NULL
+SELECT place, hash('call', text_hash(call_id)) AS id FROM records WHERE call_id IS NOT NULL
 UNION ALL
-SELECT place, hash('answer', response_id) FROM records WHERE response_id IS NOT NULL
+SELECT place, hash('answer', text_hash(response_id)) FROM records WHERE response_id IS NOT NULL
 UNION ALL
-SELECT place, hash('key', request_key) FROM records WHERE request_key IS NOT NULL
+SELECT place, hash('key', text_hash(request_key)) FROM records WHERE request_key IS NOT NULL
 UNION ALL
-SELECT place, hash('record', record_id) FROM records SEMI JOIN named_records USING (record_id)
+SELECT place, hash('record', text_hash(record_id)) FROM records SEMI JOIN named_records USING (record_id)
 UNION ALL
 SELECT place, place FROM records SEMI JOIN named_traces USING (trace_id)
 UNION ALL
-SELECT place, hash('span', span_id) FROM records SEMI JOIN named_spans USING (span_id)
+SELECT place, hash('span', text_hash(span_id)) FROM records SEMI JOIN named_spans USING (span_id)
 UNION ALL
-SELECT place, hash('span', parent_span_id) FROM records SEMI JOIN named_spans ON named_spans.span_id = records.parent_span_id
+SELECT place, hash('span', text_hash(parent_span_id)) FROM records SEMI JOIN named_spans ON named_spans.span_id = records.parent_span_id
 UNION ALL
 -- siblings below a span whose trace is not known
-SELECT place, hash('parent', parent_span_id) FROM records WHERE trace_id IS NULL AND parent_span_id IS NOT NULL
+SELECT place, hash('parent', text_hash(parent_span_id)) FROM records WHERE trace_id IS NULL AND parent_span_id IS NOT NULL
 UNION ALL
 -- halves of calls outside any span are put together in the order of all of their emitter's (record_halves)
 SELECT place, hash('halves', concat_ws('|', instrumentation, model))
 FROM records
 WHERE headers_ns IS NOT NULL AND (trace_id IS NULL OR parent_span_id IS NULL)
 UNION ALL
-SELECT place, hash('label record', record_id) FROM labels
+SELECT place, hash('label record', text_hash(record_id)) FROM labels
 UNION ALL
-SELECT place, hash('record', subject_id) FROM labels WHERE subject_kind IN ('span', 'request')
+SELECT place, hash('record', text_hash(subject_id)) FROM labels WHERE subject_kind IN ('span', 'request')
 UNION ALL
-SELECT place, hash('span', subject_id) FROM labels WHERE subject_kind = 'span' AND NOT contains(subject_id, ':')
+SELECT place, hash('span', text_hash(subject_id)) FROM labels WHERE subject_kind = 'span' AND NOT contains(subject_id, ':')
 UNION ALL
 SELECT place, trace_place(split_part(subject_id, ':', 1)) FROM labels WHERE subject_kind = 'span' AND contains(subject_id, ':')
 UNION ALL
 SELECT place, trace_place(subject_id) FROM labels WHERE subject_kind = 'trace'
 UNION ALL
-SELECT place, hash('key', subject_id) FROM labels WHERE subject_kind = 'request'
+SELECT place, hash('key', text_hash(subject_id)) FROM labels WHERE subject_kind = 'request'
 UNION ALL
-SELECT place, hash('answer', CASE subject_kind WHEN 'response' THEN subject_id ELSE response_id END)
+SELECT place, hash('answer', text_hash(CASE subject_kind WHEN 'response' THEN subject_id ELSE response_id END))
 FROM labels
 WHERE subject_kind = 'response' OR response_id IS NOT NULL

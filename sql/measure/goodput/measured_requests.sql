@@ -25,7 +25,7 @@ FROM (
         counted AND retry_count > 0 AS retried,
         counted AND needs_label AS needs_label,
         -- the hash of NULL is a number like any other
-        CASE WHEN counted AND needs_label AND session_id IS NOT NULL THEN hash(session_id) END AS session_hash,
+        CASE WHEN counted AND needs_label AND session_id IS NOT NULL THEN text_hash(session_id) END AS session_hash,
         tpot_na,
         COLUMNS('^pass_'),
         -- percentiles are over succeeded requests; NULLs are left out of them

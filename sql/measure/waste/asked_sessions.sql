@@ -5,7 +5,7 @@ WITH asked AS (
     SELECT
         request_key, epoch_us(ended_at) // 1000000 AS ended_s,
         r.workload, coalesce(r.model, 'unknown') AS model, coalesce(r.pool, 'unknown') AS pool, coalesce(r.route, 'unknown') AS route,
-        hash(session_id) AS session_hash, pass_quality
+        text_hash(session_id) AS session_hash, pass_quality
     FROM requests AS r
     JOIN workload_rules AS w ON w.workload = r.workload AND w.has_quality AND w.unlabelled = 'estimate' AND w.sampling <> 'none'
     CROSS JOIN measured_range
