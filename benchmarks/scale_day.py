@@ -35,6 +35,7 @@ WAITS = (INGEST, OWN, CORES, HOUR, DAY, KEY)
 DAY_H, HOUR_S = 24, 3600
 _BEGIN_H, _COUNTED_H, _END_H = 48, 120, 144  # two days to be late from, three to fall into step, the one that counts
 _REQUESTS_A_BLOCK = 150_000  # written by ingest at once: 300,000 rows (conform/batch.py)
+_REQUESTS_A_FILE, _HOURS_READ = 1_000_000, 5  # of merged parts, two records a request (conform/compaction.py)
 _SHARE_BYTES, _SHARES = 8 * 2**20, 4  # landed bytes that are worth a share; shares of a worker (conform/reading.py)
 _AT_ONCE = 8  # requests to the store (plumbing/object_store/bucket.py)
 _LEASE_S = 20.0  # between its renewals (plumbing/object_store/lease.py)
@@ -172,7 +173,7 @@ def barriers(given: Assumed) -> Iterator[tuple[Stage, ...]]:
     """Stages that wait for each other; where hours are cut, with what is before and after the shards."""
     for stages in BARRIERS:
         around = [IN_SHARDS[stage] for stage in stages if stage in IN_SHARDS and given.shard_requests is not None]
-        yield from ((before,) for before, _ in around)
+        yield from ((stage,) for before, _ in around for stage in before)
         yield stages
         yield from ((after,) for _, after in around)
 
@@ -204,7 +205,16 @@ def due(stage: Stage, changed: Iterable[int], hourly: Floats, newest: int, given
     sizes = [float(hourly[hour]) for hour in sorted(around) if 0 <= hour <= newest]
     if stage.cuts:
         sizes = [size for size in sizes if size > (given.shard_requests or math.inf)]
+    if stage.is_in_portions:
+        return [Partition(stage, *_portions(size, given.workers // len(sizes))) for size in sizes]
     return [Partition(stage, *(cut(size, given) if stage.is_cut else (np.array([size]), HOUR))) for size in sizes]
+
+
+def _portions(requests: float, workers: int) -> tuple[Floats, str]:
+    """Requests of the portions in which an hour is cut, and what these are: no more than files, as ingest merges them."""
+    files = max(_HOURS_READ, requests / _REQUESTS_A_FILE)
+    portions = max(1, min(workers, int(files)))
+    return np.full(portions, requests / portions), CORES if portions > 1 else HOUR
 
 
 def _is_of(stage: Stage, requests: float, given: Assumed) -> bool:

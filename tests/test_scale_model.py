@@ -208,6 +208,22 @@ def test_an_hour_that_is_not_cut_is_one_task(shard: int | None) -> None:
     assert (sizes.tolist(), largest) == ([1e6], HOUR)
 
 
+@pytest.mark.parametrize(
+    ("requests", "workers", "portions"), [(8e6, 4, 4), (8e6, 20, 8), (1e6, 20, 5), (8e6, 1, 1), (8e6, 0, 1)]
+)
+def test_an_hour_is_cut_in_portions_by_the_workers_that_are_free(requests: float, workers: int, portions: int) -> None:
+    hours = 2
+    found = scale_day.due(
+        stage(cuts=True, is_in_portions=True, before=1),
+        [3],
+        np.full(4, requests),
+        3,
+        replace(PLAIN, machines=1, cores=max(1, workers * hours), shard_requests=1000),
+    )
+    assert [one.requests.tolist() for one in found] == [[requests / portions] * portions] * hours
+    assert {one.largest for one in found} == {CORES if portions > 1 else HOUR}
+
+
 def test_workers_take_what_comes_next_as_they_are_free() -> None:
     tasks_s = np.array([3.0, 1.0, 1.0, 1.0, 2.0])
     assert scale_day.makespan_s(tasks_s, 2) == 5.0  # 3, 2 beside 1, 1, 1
