@@ -65,8 +65,8 @@ _WINDOWS = ("waste", "quality", "windows", "replicas")
 # Printed by this module, on one of two cores that others used too: their speed differs by half from hour to hour.
 # tables; core seconds a request, a task; bytes of memory a request, a task; bytes stored a request
 JOIN = Stage("join", ("replica_names", "join"), 7, 205e-6, 2.5, 30_800, 0.36e9, 313, before=2, after=2, is_cut=True)
-# They spill: their memory is bounded by a worker's. Measured by benchmarks.growth, over two records a request; links and
-# cut read the hours beside an hour as well.
+# They spill: their memory is bounded by a worker's. Measured by benchmarks.growth, over two records a request; those of
+# the hours beside an hour are linked and cut as well.
 LINKS = Stage("links of the join", (), 0, 12e-6, 1.0, 0, 1.5e9, 0, before=2, after=2, cuts=True)
 CUT = replace(LINKS, name="cut of the join", core_s=37e-6, is_in_portions=True)
 UNITE = Stage("union of the join", (), 0, 15e-6, 1.0, 0, 1.5e9, 0, before=2, after=2, cuts=True)
