@@ -211,7 +211,7 @@ def due(stage: Stage, changed: Iterable[int], hourly: Floats, newest: int, given
 
 
 def _portions(requests: float, workers: int) -> tuple[Floats, str]:
-    """Requests of the portions in which an hour is cut, and what these are: no more than files, as ingest merges them."""
+    """Requests of the portions in which an hour is cut, and what these are: no more of them than files."""
     files = max(_HOURS_READ, requests / _REQUESTS_A_FILE)
     portions = max(1, min(workers, int(files)))
     return np.full(portions, requests / portions), CORES if portions > 1 else HOUR
