@@ -74,7 +74,9 @@ def _register_components(connection: duckdb.DuckDBPyConnection) -> None:
 
 def components(links: pa.Table) -> pa.Table:
     """Connected components of places: each of `place` and `id` of the links with the least place of its component."""
-    # Both take a third of a second to import, which a run that joins nothing need not wait for.
+    if not links.num_rows:
+        return PARAMETERS[_COMPONENTS].schema.empty_table()
+    # Both take a third of a second to import, which a run that joins nothing, or links nothing, need not wait for.
     import numpy as np  # noqa: PLC0415
     from scipy.sparse import coo_array  # type: ignore[import-untyped]  # noqa: PLC0415
     from scipy.sparse.csgraph import connected_components  # type: ignore[import-untyped]  # noqa: PLC0415
