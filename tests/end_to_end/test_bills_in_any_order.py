@@ -421,3 +421,110 @@ def test_parts_of_one_bill_without_resources_are_named_where_no_date_tells_them_
         files = dict(zip(names, (as_csv(*lines[3:]), as_csv(*lines[:3])), strict=True))
         at = settle(tmp_path / (dates[0] or "none"), [("", {**telemetry, **files})])
         assert ask(at, warned).rows() == expected
+
+
+@pytest.mark.parametrize(
+    "later",
+    [
+        pytest.param({"ResourceId": "i-1", "EffectiveCost": "-20", "ChargeClass": "Correction"}, id="a correction"),
+        pytest.param({"ResourceId": "i-1", "EffectiveCost": "-5", "ChargeCategory": "Credit"}, id="a credit"),
+        pytest.param(
+            {"ResourceId": "", "EffectiveCost": "-5", "ChargeCategory": "Credit"}, id="a credit of no resource"
+        ),
+    ],
+)
+@pytest.mark.parametrize("resource", ["i-1", ""])
+def test_usage_that_a_later_file_of_credits_replaces_is_named(
+    tmp_path: Path, later: Mapping[str, str], resource: str
+) -> None:
+    """300 USD of usage leave the numbers for a file that takes a little back: exports replace, and this is said."""
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    used = as_csv({**CHARGE, "ResourceId": resource, "EffectiveCost": "300"})
+    bills = {"focus-2026-11-21.csv": used, "focus-2026-11-22.csv": as_csv({**CHARGE, **later})}
+    at = settle(tmp_path, [("", telemetry | bills)])
+    assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == float(later["EffectiveCost"])
+    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'bill_displaced'"
+    assert ask(at, warned).rows() == [("focus-2026-11-21.csv", 1, 300.0)]
+
+
+@pytest.mark.parametrize("column", ["BillingAccountId", "SubAccountId"])
+def test_no_other_account_covers_what_an_export_replaced(tmp_path: Path, column: str) -> None:
+    """Of one account 3 USD of something else replace 200; another account pays a dollar for a resource of that name."""
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    bills = {
+        "gpu.csv": as_csv({**CHARGE, "ResourceId": "default", "EffectiveCost": "200"}),
+        "zz.csv": as_csv(*({**CHARGE, "ResourceId": name, "EffectiveCost": "1"} for name in ("i-7", "i-8", "i-9"))),
+        "other.csv": as_csv({**CHARGE, column: "other", "ResourceId": "default", "EffectiveCost": "1"}),
+    }
+    at = settle(tmp_path, [("", telemetry | bills)])
+    warned = "SELECT subject, amount_usd FROM warnings WHERE kind = 'bill_displaced'"
+    assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 3 + 1
+    assert ask(at, warned).rows() == [("gpu.csv", 200.0)]
+
+
+def test_charges_and_credits_that_cancel_are_gone_none_the_less(tmp_path: Path) -> None:
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    gone = [{**CHARGE, "ResourceId": f"g-{usd}", "EffectiveCost": usd} for usd in ("100", "-100")]
+    kept = [{**CHARGE, "ResourceId": name, "EffectiveCost": "1"} for name in ("i-7", "i-8", "i-9")]
+    at = settle(tmp_path, [("", telemetry | {"gpu.csv": as_csv(*gone), "zz.csv": as_csv(*kept)})])
+    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'bill_displaced'"
+    assert ask(at, warned).rows() == [("gpu.csv", 2, 0.0)]
+
+
+@pytest.mark.parametrize("named", [{"workload": "chat"}, {"session": "s1"}, {"pool": "chat"}, {}])
+def test_rows_without_an_id_that_are_restated_in_a_new_file_are_named(
+    tmp_path: Path, named: Mapping[str, object]
+) -> None:
+    """A review of 100 USD, restated as 110: both count, and nothing but their names shows that they may be one."""
+    sources = SETTINGS.replace('cost_id = "id"\n', "")
+    row = {"from": "2026-11-20T00:00:00Z", "until": "2026-11-21T00:00:00Z", **named}
+    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'cost_repeated'"
+    for ids, expected in (({}, [("review-1.jsonl and review-2.jsonl", 1, 100.0)]), ({"id": "x"}, [])):
+        reviews = {
+            f"review-{n}.jsonl": lines({**row, "amount": usd, **{key: f"{name}{n}" for key, name in ids.items()}})
+            for n, usd in ((1, 100), (2, 110))
+        }
+        telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+        at = settle(tmp_path / str(len(ids)), [("", telemetry | reviews)], SETTINGS if ids else sources)
+        assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 210
+        assert ask(at, warned).rows() == expected
+
+
+@pytest.mark.parametrize(
+    ("services", "severity", "counted"),
+    [('["compute*"]', "high", None), ('["Compute*", "*Storge*"]', "medium", 24.0), ('["Compute*"]', None, 24.0)],
+)
+def test_a_choice_of_services_that_no_bill_has_is_named(
+    tmp_path: Path, services: str, severity: str | None, counted: float | None
+) -> None:
+    """24 USD of compute and 11 of storage; capitals count."""
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    charges = [
+        {**CHARGE, "ServiceName": name, "EffectiveCost": usd} for name, usd in (("Compute", "24"), ("Storage", "11"))
+    ]
+    at = settle(tmp_path, [(f"[costs]\nservices = {services}\n", telemetry | {"focus.csv": as_csv(*charges)})])
+    assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == counted
+    found = ask(at, "SELECT severity, message FROM warnings WHERE kind = 'setting_unmatched'").rows()
+    assert [row[0] for row in found] == ([severity] if severity else [])
+    assert all("Services seen: Compute, Storage" in message for _, message in found)
+    answer = CliRunner().invoke(app, ["reconcile", "--config", str(tmp_path / "goodput.toml")])
+    assert answer.exit_code == 0, answer.output
+    assert "not_chosen with " in answer.output
+    assert "No bill has been read" not in answer.output
+
+
+def test_a_bill_that_names_nothing_of_telemetry_beside_one_that_does_is_named(tmp_path: Path) -> None:
+    """24 USD of a day by the cloud's names, and 48 by the names of replicas: up to the smaller is paid twice."""
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    day = {"from": "2026-11-20T10:00:00Z", "until": "2026-11-20T12:00:00Z", "currency": "USD"}
+    focus = {**CHARGE, "ResourceId": "i-0abc", "EffectiveCost": "24", "Tags": ""}
+    focus |= {"ChargePeriodStart": "2026-11-20T10:00:00Z", "ChargePeriodEnd": "2026-11-20T12:00:00Z"}
+    warned = "SELECT severity, subject, amount_usd FROM warnings WHERE kind = 'bill_apart'"
+    bill = {"focus.csv": as_csv(focus)}
+    for name, more, expected in (
+        ("both", lines({**day, "id": "a", "amount": 48.0, "pool": "chat"}), [("high", "billing", 24.0)]),
+        ("alone", "", []),
+    ):
+        listed = SETTINGS.replace('basis = "billing"', 'basis = "allocation"')
+        at = settle(tmp_path / name, [("", telemetry | bill | ({"gpu-1.jsonl": more} if more else {}))], listed)
+        assert ask(at, warned).rows() == expected

@@ -3,6 +3,7 @@
 See docs/semantics.md#reconciliation.
 """
 
+from collections.abc import Iterable
 from datetime import datetime
 from decimal import Decimal
 from typing import Annotated
@@ -19,6 +20,7 @@ from goodput.cli.warned import print_warnings
 from goodput.errors import UsageError
 from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
+_WARNED = ("bill_apart", "bill_displaced", "cost_line_quarantined", "cost_repeated")
 _NEGLIGIBLE_USD = 0.005  # less than half a cent is shown as none
 _BY_DAY = "SELECT * EXCLUDE (part, source, basis) FROM reconciled WHERE part = 'day' ORDER BY day"
 _BY_SOURCE = "SELECT * EXCLUDE (part, day) FROM reconciled WHERE part <> 'day' ORDER BY part, source, basis"
@@ -50,7 +52,11 @@ def reconcile(
         for relation in ("reconciled_days", "reconciled"):
             compute(connection, relation)
         if not _print(out, connection, _BY_DAY if by_day else _BY_SOURCE, total=not by_day):
-            out.print("No bill covers these days." if since or until else "No bill has been read.")
+            unused = _lines(connection, "unused_costs")
+            what = "line of a bill that counts" if unused else "bill"
+            out.print(f"No {what} covers these days." if since or until else f"No {what} has been read.")
+            _print_lines(out, unused)
+            print_warnings(out, connection, (*_WARNED, "setting_unmatched"))
             return
         out.print()
         out.print(
@@ -59,9 +65,17 @@ def reconcile(
         )
         _print(out, connection, sql_file("reconciled_buckets").text)
         for relation in ("invoiced", "unused_costs"):
-            for (line,) in connection.execute(sql_file(relation).text).fetchall():
-                out.print(line)
-        print_warnings(out, connection, ("cost_line_quarantined",))
+            _print_lines(out, _lines(connection, relation))
+        print_warnings(out, connection, _WARNED)
+
+
+def _lines(connection: duckdb.DuckDBPyConnection, relation: str) -> list[str]:
+    return [line for (line,) in connection.execute(sql_file(relation).text).fetchall()]
+
+
+def _print_lines(out: Console, lines: Iterable[str]) -> None:
+    for line in lines:
+        out.print(line)
 
 
 def _print(out: Console, connection: duckdb.DuckDBPyConnection, asked: str, *, total: bool = False) -> bool:

@@ -8,7 +8,7 @@ SELECT
     at_utc(period_start_ns) AS period_start,
     at_utc(period_end_ns) AS period_end,
     amount_usd AS amount, coalesce(currency, 'USD') AS currency,
-    service, resource_id, sub_account,
+    service, resource_id, sub_account, billing_account, charge_category,
     reason, superseded_by_source, superseded_by_line
 FROM judged_cost_lines
 QUALIFY reason IS NOT NULL

@@ -3,15 +3,25 @@
 -- reads: cost_records, source_ledger
 -- unit: amount_usd: what is charged beyond the largest of them
 -- Exports of a bill replace one another within a sub account; what moved to another, and rows without a cost_id, stand beside the old.
-WITH charged AS (
+WITH named AS (
     SELECT
-        r.basis, coalesce(r.resource_id, r.replica) AS resource, r.service, r.charge_category, r.period_start, r.period_end,
+        *,
+        -- a row without a cost_id has a hash of it, and is whatever it names; one with it is told apart by that
+        CASE WHEN regexp_full_match(cost_id, '[0-9a-f]{32}(-[0-9]+)?')
+            THEN coalesce(resource_id, nullif(concat_ws(', ', request_key, session_id, replica, pool, model, workload, route, tenant), ''), 'all work')
+            WHEN basis <> 'overhead' AND request_key IS NULL AND session_id IS NULL THEN coalesce(resource_id, replica)
+        END AS resource
+    FROM cost_records
+    WHERE amount_usd > 0 AND period_end > period_start
+),
+charged AS (
+    SELECT
+        r.basis, r.resource, r.service, r.charge_category, r.period_start, r.period_end,
         r.source, any_value(s.path) AS path, sum_usd(r.amount_usd) AS usd
-    FROM cost_records AS r
+    FROM named AS r
     JOIN source_ledger AS s ON s.source_id = r.source
-    WHERE r.basis <> 'overhead' AND r.amount_usd > 0 AND r.period_end > r.period_start AND r.request_key IS NULL AND r.session_id IS NULL
-    GROUP BY r.basis, resource, r.service, r.charge_category, r.period_start, r.period_end, r.source, r.sub_account, r.billing_account
-    HAVING resource IS NOT NULL
+    WHERE r.resource IS NOT NULL
+    GROUP BY r.basis, r.resource, r.service, r.charge_category, r.period_start, r.period_end, r.source, r.sub_account, r.billing_account
 ),
 repeated AS (
     SELECT

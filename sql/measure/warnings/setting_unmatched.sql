@@ -1,6 +1,6 @@
--- description: What the settings name in [work], [served_models] and [replicas] and nothing of the newest day of telemetry has
+-- description: What the settings name in [work], [served_models] and [replicas] and nothing of the newest day of telemetry has, and in [costs] and no bill has
 -- grain: subject
--- reads: attempts, declared_models, declared_names, replica_names, work_weights
+-- reads: attempts, cost_records, cost_rules, declared_models, declared_names, replica_names, unused_cost_lines, work_weights
 WITH served AS (
     SELECT DISTINCT model, pool, replica FROM attempts
 ),
@@ -41,6 +41,16 @@ seen AS (
     SELECT 'pools', list_sort(list(DISTINCT pool)) FROM served WHERE pool IS NOT NULL
     UNION ALL
     SELECT 'replicas', list_sort(list(DISTINCT name)) FROM called WHERE name IS NOT NULL
+),
+billed AS (
+    SELECT service, sub_account, true AS counts, amount_usd AS amount FROM cost_records WHERE basis = 'billing'
+    UNION ALL
+    SELECT service, sub_account, false, CASE WHEN reason = 'not_chosen' THEN amount END FROM unused_cost_lines WHERE basis = 'billing'
+),
+choices AS (
+    SELECT 'services' AS setting, unnest(services) AS glob, (SELECT list_sort(list(DISTINCT service)) FROM billed) AS names FROM cost_rules
+    UNION ALL
+    SELECT 'sub_accounts', unnest(sub_accounts), (SELECT list_sort(list(DISTINCT sub_account)) FROM billed) FROM cost_rules
 )
 SELECT
     'medium' AS severity,
@@ -50,3 +60,16 @@ SELECT
 FROM wanted AS w
 JOIN seen AS s USING (kind)
 WHERE NOT w.is_found AND EXISTS (FROM served)
+UNION ALL BY NAME
+SELECT
+    CASE WHEN bool_or(b.counts) THEN 'medium' ELSE 'high' END AS severity,
+    format('costs, {} {}', c.setting, c.glob) AS subject,
+    format('[costs] {} has {}, and no bill has anything of that name, as it is spelt there. {} line(s) with {:,.2f} are left out. {} seen: {}',
+        c.setting, c.glob, count(*) FILTER (WHERE NOT b.counts AND b.amount IS NOT NULL),
+        coalesce(sum(b.amount::DECIMAL(38, 12)) FILTER (WHERE NOT b.counts), 0)::DOUBLE,
+        CASE c.setting WHEN 'services' THEN 'Services' ELSE 'Sub accounts' END,
+        coalesce(nullif(array_to_string(c.names[:5], ', '), ''), 'none')) AS message
+FROM choices AS c
+CROSS JOIN billed AS b
+WHERE len(list_filter(coalesce(c.names, []), lambda name: name GLOB c.glob)) = 0
+GROUP BY c.setting, c.glob, c.names
