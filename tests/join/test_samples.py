@@ -164,6 +164,24 @@ def test_a_histogram_is_reset_where_any_of_its_buckets_falls() -> None:
     assert found[2]["bucket_counts"] == [2, 9]
 
 
+@pytest.mark.parametrize(
+    ("start", "last", "increase"),
+    [
+        pytest.param(90.0, 60.0, 80.0, id="it began after the last reading of the version before"),
+        pytest.param(90.0, 100.0, None, id="both run at once"),
+        pytest.param(90.0, None, None, id="nothing was read before"),
+        pytest.param(None, 60.0, None, id="nothing says when it began"),
+        pytest.param(120.0, 60.0, None, id="its start may be when it was first read"),
+    ],
+)
+def test_an_upgrade_in_place_is_a_reset(start: float | None, last: float | None, increase: float | None) -> None:
+    """A pod that returns as another version has counted 80 by its first reading, whatever its series is called."""
+    before = [reading(0, 900, "old", version="1"), reading(last, 950, "old", version="1")] if last else []
+    after = [reading(120, 80, "new", version="2", start=start), reading(180, 90, "new", version="2", start=start)]
+    found = {row["sampled_ns"]: row["increase"] for row in sampled([*before, *after]) if row["series_id"] == "new"}
+    assert found == {at_ns(120): increase, at_ns(180): 10.0}
+
+
 def test_what_a_row_tells() -> None:
     first, second, third = sampled([reading(0, 5), reading(10, 8), reading(25, 1)])
     assert [row["interval_s"] for row in (first, second, third)] == [None, 10.0, 15.0]

@@ -22,6 +22,18 @@ followed AS (
     FROM once
     WINDOW series AS (PARTITION BY series_id ORDER BY sampled_ns)
 ),
+-- Another version is another series. What took the place of an earlier one, and began after its last reading, is no counter
+-- that was never read before.
+upgraded AS (
+    SELECT f.series_id, f.sampled_ns
+    FROM followed AS f
+    JOIN once AS o
+        ON o.layer = f.layer AND o.replica = f.replica AND o.metric = f.metric AND o.emitted = f.emitted AND o.labels = f.labels
+        AND o.preference = f.preference AND o.version IS DISTINCT FROM f.version AND o.sampled_ns < f.sampled_ns
+    WHERE f.sampled_before_ns IS NULL AND f.start_ns < f.sampled_ns AND f.sampled_ns - f.start_ns <= f.staleness_ns
+    GROUP BY f.series_id, f.sampled_ns, f.start_ns
+    HAVING max(o.sampled_ns) < f.start_ns
+),
 several_feeds AS (
     SELECT layer, replica, metric FROM once GROUP BY ALL HAVING min(preference) < max(preference)
 ),
@@ -44,12 +56,13 @@ linked AS (
         -- begun since the reading before: all that it shows has come since then. Some collectors give the time of the first
         -- reading that they saw as the start, so without a reading before, or at that very time, 0 must be certain
         coalesce(f.start_ns > coalesce(f.sampled_before_ns, 0) AND f.sampled_ns - f.start_ns <= f.staleness_ns
-            AND (f.from_zero OR f.start_ns < f.sampled_ns AND f.sampled_before_ns IS NOT NULL), false) AS begun,
+            AND (f.from_zero OR f.start_ns < f.sampled_ns AND (f.sampled_before_ns IS NOT NULL OR u.series_id IS NOT NULL)), false) AS begun,
         begun OR f.value < f.value_before OR coalesce(
             list_bool_or(list_transform(list_zip(f.bucket_counts, f.counts_before), lambda pair: pair[1] < pair[2])), false
         ) AS anew
     FROM followed AS f
     LEFT JOIN best AS b USING (series_id, sampled_ns)
+    LEFT JOIN upgraded AS u USING (series_id, sampled_ns)
     WHERE coalesce(b.counts, true)
 )
 SELECT
