@@ -112,7 +112,11 @@ merged AS (
     FROM (SELECT * FROM seen UNION ALL BY NAME SELECT * FROM compared UNION ALL BY NAME SELECT * FROM live)
     GROUP BY epoch_hour, replica
 ),
--- attempts that only a caller knows, who names no replica, or one that no engine's telemetry knows: an address, say
+served_pools AS (
+    SELECT DISTINCT epoch_hour, unnest(pools) AS pool FROM live
+),
+-- attempts that only a caller knows, who names no replica, or one that no engine's telemetry knows: an address, say. What went to a pool
+-- of which no replica has metrics, such as to a provider, is in no counter.
 unplaced AS (
     SELECT
         ended_ns // 3600000000000 AS epoch_hour,
@@ -122,6 +126,11 @@ unplaced AS (
     FROM attempts
     WHERE ended_ns IS NOT NULL AND NOT coalesce(engine_seen, false)
         AND (replica IS NULL OR (replica, ended_ns // 3600000000000) NOT IN (SELECT (replica, epoch_hour) FROM live))
+        AND (
+            pool IS NULL
+            OR (pool, ended_ns // 3600000000000) IN (SELECT (pool, epoch_hour) FROM served_pools)
+            OR ended_ns // 3600000000000 IN (SELECT epoch_hour FROM live WHERE len(list_filter(pools, lambda p: p IS NOT NULL)) = 0)
+        )
     GROUP BY ALL
 ),
 missing AS (

@@ -174,6 +174,21 @@ def test_replicas_share_what_nothing_places() -> None:
     assert [found[0, name]["requests_unobserved"] for name in ("r", "q")] == [3, 1]
 
 
+@pytest.mark.parametrize(
+    ("pool", "of_replica", "unobserved"),
+    [("p", "p", 4), (None, "p", 4), ("bought", "p", 6), ("bought", None, 4), ("other", "p", 6)],
+)
+def test_calls_to_a_pool_without_metrics_hide_nothing(
+    pool: str | None, of_replica: str | None, unobserved: int
+) -> None:
+    """Six are missing, and two answers are on no known replica: only those of the replica's pool may be of the six."""
+    samples = [served(200, 6, pool=of_replica), sample(200, 0, pool=of_replica)]
+    elsewhere = [
+        attempt(160.0 + number, replica=None, engine_seen=False, outcome="ok", pool=pool) for number in range(2)
+    ]
+    assert coverage(elsewhere, samples)[0, "r"]["requests_unobserved"] == unobserved
+
+
 def bounds(tmp_path: Path, unobserved: dict[str, tuple[str | None, int]]) -> dict[str | None, list[float | None]]:
     """unobserved and goodput ratios by pool, of three accepted requests and one failed in p, and one failed in q."""
     requests = [judged(f"a{number}", "accepted", 5.0 + number, replica="a", pool="p") for number in range(3)]
