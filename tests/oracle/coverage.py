@@ -22,6 +22,10 @@ class Coverage:
     def __init__(self, replicas: Replicas, attempts: list[Row]) -> None:
         self.replicas, self.samples = replicas, replicas.samples
         self.sampled = {(reading["at"] // HOUR, reading["replica"]) for reading in replicas.fleet.readings}
+        self.pools: dict[int, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+        for reading in replicas.fleet.readings:
+            pools = self.pools[reading["at"] // HOUR][reading["replica"]]
+            pools |= {reading["pool"]} - {None}
         self.ended: dict[Key, list[Row]] = defaultdict(list)
         self.unplaced: dict[int, list[Row]] = defaultdict(list)
         for attempt in attempts:
@@ -35,8 +39,13 @@ class Coverage:
         key = (attempt["ended_at"] // HOUR, attempt["replica"])
         if attempt["replica"]:
             self.ended[key].append(attempt)
-        if not attempt["engine_seen"] and key not in self.sampled:
+        if not attempt["engine_seen"] and key not in self.sampled and self._may_be_counted(attempt, key[0]):
             self.unplaced[key[0]].append(attempt)
+
+    def _may_be_counted(self, attempt: Row, hour: int) -> bool:
+        """Whether any replica with metrics may have served it: one of its pool, or one of no known pool."""
+        of_replicas = self.pools[hour].values()
+        return attempt["pool"] is None or any(not pools or attempt["pool"] in pools for pools in of_replicas)
 
     def _counted(self, key: Key) -> list[Point]:
         """Readings of the counter that counted the most in an hour."""

@@ -30,10 +30,14 @@ def reconciliation(workspace: Workspace, truth: Truth, found: Comparison) -> Non
 def unused_cost_lines(workspace: Workspace, truth: Truth, found: Comparison) -> None:
     """Relation unused_cost_lines: which lines of exported bills, each once however often it was exported, and why."""
     sql = "SELECT * REPLACE (epoch_ns(period_start) AS period_start) FROM unused_cost_lines WHERE dialect = 'focus'"
-    names = ("line", "sub_account", "amount", "currency", "service", "period_start")
+    names = ("line", "billing_account", "sub_account", "amount", "currency", "service", "period_start")
+    lines = [
+        (number, line | {"billing_account": line["account"]}, reason)
+        for number, line, reason in bills.unused_lines(truth.fleet)
+    ]
     computed = {
         (number, *(line[name] for name in names[1:])): {name: line[name] for name in names[1:]} | {"reason": reason}
-        for number, line, reason in bills.unused_lines(truth.fleet)
+        for number, line, reason in lines
     }
     found.rows("unused_cost_lines", keyed(rows(workspace, sql), *names), computed)
 

@@ -57,6 +57,7 @@ COLUMNS = {
     },
     "unused_cost_lines": {
         "source position cost_id dialect basis": "about files",
+        "charge_category": "always usage",
         "period_end resource_id superseded_by_source superseded_by_line": "about files",
     },
 }
