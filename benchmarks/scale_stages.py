@@ -75,10 +75,8 @@ LEDGER = Stage("ledger", ("cost_ledger",), 3, 12.4e-6, 1.2, 1_170, 0.35e9, 64, b
 # A shard takes 8.0 us of these; its union writes what it would. Both took less than 1 GB over three million attempts.
 LEDGER_CUT = Stage("cut of the ledger", (), 0, 7.0e-6, 0.6, 0, 1.0e9, 0, before=2, after=1, cuts=True)
 LEDGER_UNITE = Stage("union of the ledger", (), 0, 3.4e-6, 0.4, 0, 1.0e9, 0, before=2, after=1, cuts=True)
-IN_SHARDS = {
-    JOIN: ((LINKS, CUT), UNITE),
-    LEDGER: ((LEDGER_CUT,), LEDGER_UNITE),
-}  # what is around the shards
+# what is before the shards of a stage, and after them
+IN_SHARDS = {JOIN: ((LINKS, CUT), UNITE), LEDGER: ((LEDGER_CUT,), LEDGER_UNITE)}
 # Beyond the requests that are held they spill: three million ran in 500 MB for no more CPU.
 _HELD = 5e6
 HOUR_WINDOWS = Stage(

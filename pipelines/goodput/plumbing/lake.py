@@ -24,7 +24,6 @@ from goodput.plumbing.store import IN_FOLDER, Store
 from goodput.plumbing.write_lock import WriteLock
 
 SHARDS = "shards"  # folder of what lies between the steps of a batch that is cut
-_BUFFER_BYTES = 2**20
 ROWS_A_GROUP = 2**17  # DuckDB reads the row groups of a file in parallel
 _WRITERS = 2
 Item = TypeVar("Item")
@@ -153,8 +152,6 @@ class PartWriter:
         self._schema = schema
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
-        # Arrow writes a few bytes hundreds of times, and each of these would be a call of Python
-        self._file = pa.BufferedOutputStream(pa.PythonFile(self._hashed, mode="w"), _BUFFER_BYTES)
         self._writer: pq.ParquetWriter | None = None
         self.rows = 0
 
@@ -176,11 +173,10 @@ class PartWriter:
             self._hashed.write(_file_without_rows(self._schema.serialize().to_pybytes()))
         else:
             self._writer.close()
-            self._file.close()
 
     def _write(self, group: pa.Table) -> None:
         if self._writer is None:
-            self._writer = _writer(self._file, self._schema, group)
+            self._writer = _writer(pa.PythonFile(self._hashed, mode="w"), self._schema, group)
         # in one piece: Arrow ends pages where pieces end, so that other pieces would be other bytes
         self._writer.write_table(group.combine_chunks(), row_group_size=ROWS_A_GROUP)
         self.rows += group.num_rows
