@@ -16,6 +16,13 @@ CREATE OR REPLACE TEMP MACRO is_low_n(n) AS n < 100;
 -- A number that stands for a text. hash() alone is no such number: texts whose digits at the ends of 8-byte words count
 -- up, as in 00000012-00000345, often share one. No two of them do so four letters further on as well.
 CREATE OR REPLACE TEMP MACRO text_hash(text) AS hash(text, substr(text, 5));
+-- Globs of the settings as patterns of LIKE, and whether a text is like any of some: * stands for any text, ? for any
+-- character, all else for itself, as in goodput.globs (GLOB has more syntax, and counts bytes). Without globs anything is.
+CREATE OR REPLACE TEMP MACRO like_patterns(globs) AS list_transform(globs, lambda one:
+    one.replace('\', '\\').replace('%', '\%').replace('_', '\_').replace('*', '%').replace('?', '_'));
+CREATE OR REPLACE TEMP MACRO is_like_any(text, patterns) AS patterns IS NULL
+    OR len(list_filter(patterns, lambda pattern: coalesce(text, '') LIKE pattern ESCAPE '\')) > 0;
+CREATE OR REPLACE TEMP MACRO matches_any(text, globs) AS is_like_any(text, like_patterns(globs));
 -- A short number for an id; different ids may share one.
 CREATE OR REPLACE TEMP MACRO id_hash(id) AS (hash(id) & 2147483647)::INTEGER;
 -- One JSON object of several, of which the last that has a name gives its value; NULL of none.

@@ -120,7 +120,7 @@ def test_who_asks_is_unknown_to_answers(path: Path) -> None:
     "path", [p for p in MODULES if stage_of(p) in {"settings", "contracts.py", "errors.py"}], ids=named
 )
 def test_settings_rest_on_contracts_alone(path: Path) -> None:
-    below = ("goodput.errors", "goodput.contracts", "goodput.project_files", "goodput.settings")
+    below = ("goodput.errors", "goodput.contracts", "goodput.globs", "goodput.project_files", "goodput.settings")
     assert not {name for name in imported(path) if name.startswith("goodput.") and not name.startswith(below)}
 
 

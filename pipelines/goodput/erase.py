@@ -6,7 +6,6 @@ no number changes, in closed hours either. Of files that are read again the iden
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Literal
 from unicodedata import normalize
@@ -15,6 +14,7 @@ from goodput.collect.listing import landed_file
 from goodput.conform.journal import PartChange, journaled, undo_unfinished
 from goodput.contracts import contract, stored_tables
 from goodput.errors import IdentityInSettings
+from goodput.globs import matches_any
 from goodput.measure.gates import gate_rows
 from goodput.plumbing import source_ledger, source_places
 from goodput.plumbing.catalog import Part
@@ -119,8 +119,8 @@ def _selecting(settings: Settings, identities: Iterable[str]) -> Iterator[str]:
         of_people = {k: globs for k, globs in given.match.attributes.items() if k in pseudonyms.names}
         by = {"tenant": given.match.tenant} | {f"attributes.{name}": globs for name, globs in of_people.items()}
         for key, globs in by.items():
-            narrow = [glob for glob in (*globs, *pseudonyms.of_globs(globs)) if not fnmatchcase(NAMED, glob)]
-            if any(fnmatchcase(one, glob) for one in identities for glob in narrow):
+            narrow = [glob for glob in (*globs, *pseudonyms.of_globs(globs)) if not matches_any(NAMED, [glob])]
+            if any(matches_any(one, narrow) for one in identities):
                 yield f"workloads.{workload}.match.{key}"
 
 

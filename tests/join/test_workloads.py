@@ -3,6 +3,7 @@
 See docs/semantics.md#gates-and-verdicts.
 """
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -23,7 +24,8 @@ def workloads(matches: Mapping[str, Mapping[str, Any]], *requests: Row) -> list[
 
 def test_globs_select() -> None:
     seen = [
-        {"model": name} for name in ("llama-3-8b", "LLAMA", "meta/llama-3", None, "llama", "gpt-4o", "gpt-4", "gpt-5")
+        {"model": name}
+        for name in ("llama-3-8b", "LLAMA", "meta/llama-3", None, "llama", "gpt-[45]-mini", "gpt-4-mini")
     ]
     matches = {
         "exact": {"model": "llama"},
@@ -31,7 +33,17 @@ def test_globs_select() -> None:
         "any": {"model": "*/llama-?"},
         "some": {"model": "gpt-[45]*"},
     }
-    assert workloads(matches, *seen) == ["open", "unassigned", "any", "unassigned", "exact", "some", "some", "some"]
+    assert workloads(matches, *seen) == ["open", "unassigned", "any", "unassigned", "exact", "some", "unassigned"]
+
+
+def test_a_name_matches_itself_whatever_it_is_written_with() -> None:
+    names = ["node[1]", "a\\b", "50%", "a_b", "müller", "^a.$"]
+    seen: list[Row] = [
+        row for name in names for row in ({"tenant": name}, {"attributes": json.dumps({"app.kind": name})})
+    ]
+    strict = {"by_tenant": {"tenant": names}, "by_kind": {"attributes": {"app.kind": names}}, "rest": {}}
+    assert workloads(strict, *seen) == ["by_tenant", "by_kind"] * len(names)
+    assert workloads({"strict": {"tenant": ["m?ller"]}, "rest": {}}, {"tenant": "müller"}) == ["strict"]
 
 
 def test_a_list_of_globs_selects_any_of_them() -> None:

@@ -21,6 +21,7 @@ from goodput.ask.database import Row, asked, lake_meant, published
 from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import UsageError
+from goodput.globs import literal
 from goodput.plumbing.alarm_actions import MATCHED, Action, add_action, named_word, newest, of_kind, read_actions
 from goodput.plumbing.store import Store
 
@@ -106,7 +107,7 @@ def accept(
         raise UsageError(f"--from {since} is before all windows that are known: there is nothing to move.")
     metric = metric_of(row["metric"])
     others = dict.fromkeys(metric.labels if metric else (), "")  # labels that the series has not: it is of all of them
-    match = {name: _literal(word) for name, word in {"metric": row["metric"], **others, **labels_of(row)}.items()}
+    match = {name: literal(word) for name, word in {"metric": row["metric"], **others, **labels_of(row)}.items()}
     _add(config, lake, Action(uuid4().hex[:12], "accept", match, now, begins, None, reason))
     series = series_of(row)
     learns = (
@@ -163,11 +164,6 @@ def _now() -> datetime:
 def _judged_next(now: datetime) -> datetime:
     """Since when a silence has to hold, or to be over, for the next run, which judges windows that ended before now."""
     return now.replace(minute=0, second=0) - timedelta(hours=1)
-
-
-def _literal(text: str) -> str:
-    """Text as a glob that matches nothing else."""
-    return "".join(f"[{letter}]" if letter in "*?[" else letter for letter in text)
 
 
 def _matches(given: list[str]) -> dict[str, str]:

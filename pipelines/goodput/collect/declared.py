@@ -11,11 +11,11 @@ from goodput.collect.dialect import AttributeType, Dialect
 from goodput.collect.dialects.genai import GENAI
 from goodput.collect.dialects.openinference import OPENINFERENCE
 from goodput.collect.dialects.registry import OBJECT_DIALECTS, SPAN_DIALECTS
-from goodput.collect.leave_out import any_of
 from goodput.collect.mapped import MAPPED, TABLE, MappedField, column_of, type_of
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.records import SPAN_COLUMNS
 from goodput.collect.row_id import row_ids
+from goodput.globs import regular
 from goodput.settings.columns import Kind
 from goodput.settings.dialects import DeclaredDialect, DialectMatch, OutcomeRule, fields_of, json_path
 from goodput.settings.model import Settings
@@ -137,7 +137,7 @@ def _text(name: str, held: AttributeType) -> pl.Expr:
 def _matches(match: DialectMatch, text: Callable[[str], pl.Expr]) -> pl.Expr:
     asked = [(pl.col("name"), match.name), (pl.col("scope_name"), match.scope)]
     asked += [(text(attribute), globs) for attribute, globs in match.attributes.items()]
-    holds = [value.str.contains(any_of(globs)).fill_null(value=False) for value, globs in asked if globs]
+    holds = [value.str.contains(regular(globs)).fill_null(value=False) for value, globs in asked if globs]
     return pl.all_horizontal(holds)
 
 
@@ -186,5 +186,5 @@ def _outcome(rule: OutcomeRule | None, text: Callable[[str], pl.Expr]) -> pl.Exp
     if rule is None:
         return pl.lit(None, pl.String)
     stated = pl.coalesce(text(attribute) for attribute in rule.attribute)
-    found = [pl.when(stated.str.contains(any_of(g))).then(pl.lit(name)) for name, g in rule.globs.items() if g]
+    found = [pl.when(stated.str.contains(regular(g))).then(pl.lit(name)) for name, g in rule.globs.items() if g]
     return pl.coalesce(*found, pl.lit(None, pl.String))

@@ -3,12 +3,12 @@
 What a dialect leaves out by itself stands in the dialect; counting what was left out is the reader's work.
 """
 
-import re
 from collections.abc import Callable, Mapping
 
 import polars as pl
 
 from goodput.collect.dialect import Ignore
+from goodput.globs import regular
 from goodput.settings.model import LeaveOut
 
 
@@ -17,16 +17,7 @@ def configured(rules: Mapping[str, LeaveOut], text: Callable[[str], pl.Expr]) ->
     return tuple(
         Ignore(
             f"left_out:{name}",
-            pl.all_horizontal(text(key).str.contains(any_of(globs)) for key, globs in rule.attributes.items()),
+            pl.all_horizontal(text(key).str.contains(regular(globs)) for key, globs in rule.attributes.items()),
         )
         for name, rule in rules.items()
     )
-
-
-def any_of(globs: tuple[str, ...]) -> str:
-    """The regular expression of some globs, in which * stands for any text and ? for any character."""
-    return f"(?s)^({'|'.join(_regular(glob) for glob in globs)})$"
-
-
-def _regular(glob: str) -> str:
-    return re.escape(glob).replace(r"\*", ".*").replace(r"\?", ".")

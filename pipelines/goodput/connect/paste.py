@@ -8,6 +8,7 @@ import polars as pl
 from goodput.connect.fields import Emitter
 from goodput.connect.look import Looked
 from goodput.connect.unread import Attribute, SpanGroup
+from goodput.globs import literal
 from goodput.settings.model import Attributes
 
 _WORKLOADS = 10
@@ -72,7 +73,7 @@ def _workloads(records: pl.DataFrame) -> Iterator[str]:
         name = _key(str(value), taken)
         yield from ("", f"[workloads.{name}]")
         if several:  # of one alone all is its, also what failed before anything named a model
-            yield f"match = {{ {by} = {quoted(_literal(str(value)))} }}"
+            yield f"match = {{ {by} = {quoted(literal(str(value)))} }}"
         for gate in ("ttft_s", "e2e_s"):
             seen = rows[gate].drop_nulls()
             if seen.len():
@@ -81,11 +82,6 @@ def _workloads(records: pl.DataFrame) -> Iterator[str]:
     if several and named.height < records.height:
         nameless = records.height - named.height
         yield from ("", f"[workloads.{_key('other', taken)}]   # {nameless} record(s) name no {by}, failures as a rule")
-
-
-def _literal(text: str) -> str:
-    """A glob that matches the text: there is no way to quote, so what a glob would read is one of any character."""
-    return re.sub(r"[\[\]*]", "?", text)
 
 
 def _key(value: str, taken: set[str]) -> str:

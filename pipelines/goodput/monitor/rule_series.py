@@ -6,11 +6,11 @@ How each kind of rule computes them is in its module of `rules`; what becomes of
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from functools import cached_property
 
 import numpy as np
 
+from goodput.globs import matches_any
 from goodput.monitor.control_chart import ControlChart
 from goodput.monitor.grid import NAN, Floats, Grid, medians
 from goodput.monitor.inputs import Inputs, Scores
@@ -101,7 +101,7 @@ def selects(rule: Rule, labels: Labels) -> bool:
     """Whether a rule is about a series: each label that it names matches a glob."""
     given = dict(labels)
     wanted = rule.wanted.items()
-    return all(any(fnmatchcase(given.get(name, ""), glob) for glob in globs) for name, globs in wanted if globs)
+    return all(matches_any(given.get(name, ""), globs) for name, globs in wanted if globs)
 
 
 def selected(rules: Mapping[str, Rule], panels: Mapping[str, Panel]) -> Iterator[tuple[str, Rule, Panel, int]]:

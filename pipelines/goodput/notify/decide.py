@@ -6,8 +6,8 @@ A resolve goes where its firing went, and nowhere else. An alarm that still fire
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 
+from goodput.globs import matches_any
 from goodput.notify.operations import explaining, held_until
 from goodput.notify.plots import Plots
 from goodput.notify.retry import NS
@@ -101,8 +101,7 @@ def matches(match: ChannelMatch, transition: Transition) -> bool:
     """Whether a channel's routes select a transition."""
     pool = transition.labels.get("pool", "")
     return transition.severity in match.severity and all(
-        any(fnmatchcase(value, glob) for glob in globs)
-        for value, globs in ((transition.rule, match.rule), (pool, match.pool))
+        matches_any(value, globs) for value, globs in ((transition.rule, match.rule), (pool, match.pool))
     )
 
 

@@ -7,10 +7,10 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from goodput.errors import LakeUnreadable
+from goodput.globs import matches_any
 from goodput.plumbing.store import IN_FOLDER, Store
 
 MATCHED = (
@@ -47,7 +47,7 @@ class Action:
 
     def matches(self, named: Mapping[str, str | None]) -> bool:
         """Whether an alarm is meant, by its columns and what they have as `labels`."""
-        return all(fnmatchcase(named_word(named, name), glob) for name, glob in self.match.items())
+        return all(matches_any(named_word(named, name), [glob]) for name, glob in self.match.items())
 
 
 def named_word(named: Mapping[str, str | None], name: str) -> str:

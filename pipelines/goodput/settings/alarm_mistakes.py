@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from goodput.contracts import contract
 from goodput.errors import Mistake
+from goodput.globs import matches_any
 from goodput.settings.alarms import BurnRate, Slo, rules_of
 from goodput.settings.metrics import AlarmMetric
 from goodput.settings.rule import Rule, kind_names
@@ -70,14 +70,14 @@ def _rule_mistakes(key: str, rule: Rule) -> Iterator[Mistake]:
 def _workload_mistakes(key: str, globs: Sequence[str], settings: "Settings") -> Iterator[Mistake]:
     """Names of workloads are all in the settings: where none is meant, nothing would ever match."""
     known = (*settings.workloads, *_OF_NO_WORKLOAD)
-    if settings.workloads and globs and not any(fnmatchcase(name, glob) for name in known for glob in globs):
+    if settings.workloads and globs and not any(matches_any(name, globs) for name in known):
         wrong = f"{', '.join(globs)} is no workload of the settings: nothing would match"
         yield Mistake(f"{key}.workload", wrong, ", ".join(settings.workloads))
 
 
 def _label_mistakes(key: str, rule: Rule, metric: AlarmMetric) -> Iterator[Mistake]:
     for name, globs in rule.wanted.items():
-        if globs and name not in metric.labels and not any(fnmatchcase("", glob) for glob in globs):
+        if globs and name not in metric.labels and not matches_any("", globs):
             wrong = f"{rule.metric} has no series by {name}: nothing would match"
             yield Mistake(f"{key}.{name}", wrong, ", ".join(metric.labels))
         elif name in metric.labels:
@@ -87,7 +87,7 @@ def _label_mistakes(key: str, rule: Rule, metric: AlarmMetric) -> Iterator[Mista
 def _word_mistakes(key: str, globs: Sequence[str], words: Sequence[str]) -> Iterator[Mistake]:
     """Words that a label never has, where its column has a list of those that it can."""
     for glob in globs if words else ():
-        if not any(fnmatchcase(word, glob) for word in words):
+        if not any(matches_any(word, [glob]) for word in words):
             near_words = get_close_matches(glob, words, 3) or words
             yield Mistake(key, f"{glob!r} is none of its words: nothing would match", ", ".join(near_words))
 

@@ -4,10 +4,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from goodput.globs import WILD
 from goodput.settings.secret import WHERE, Secret
 from goodput.settings.settings_model import Names, SettingsModel, Unusable
-
-_WILD = frozenset("*?[")
 
 
 class Privacy(SettingsModel):
@@ -38,7 +37,7 @@ def unusable_match(privacy: Privacy, globs: Names) -> str | None:
     """Why a workload cannot match identities by some globs; None where it can."""
     if privacy.identities == "dropped" and globs:
         return 'no identity is kept: privacy.identities = "dropped"'
-    wild = [glob for glob in globs if _WILD & {*glob} and glob != "*"]
+    wild = [glob for glob in globs if WILD & {*glob} and glob != "*"]
     if privacy.identities == "hashed" and wild:
         return f"{wild[0]!r} matches no pseudonym"
     return None

@@ -33,8 +33,7 @@ SELECT
     l.* EXCLUDE (over_hour, model) REPLACE (coalesce(l.pool, p.pool) AS pool),
     CASE
         WHEN l.model IS NULL AND s.model IS NULL THEN list_filter(d.rules, lambda r:
-            (r.pool IS NULL OR len(list_filter(r.pool, lambda g: coalesce(l.pool, p.pool, '') GLOB g)) > 0)
-            AND (r.replica IS NULL OR len(list_filter(r.replica, lambda g: coalesce(l.replica, '') GLOB g)) > 0))[1].model
+            is_like_any(coalesce(l.pool, p.pool), r.pools) AND is_like_any(l.replica, r.replicas))[1].model
     END AS declared_model,
     coalesce(l.model, s.model, declared_model) AS model,
     CASE
@@ -48,4 +47,7 @@ SELECT
 FROM located AS l
 LEFT JOIN replica_models AS s ON l.model IS NULL AND s.epoch_hour = l.over_hour AND s.replica = l.replica
 LEFT JOIN replica_pools AS p ON l.pool IS NULL AND p.epoch_hour = l.over_hour AND p.replica = l.replica
-CROSS JOIN (SELECT list(declared_models ORDER BY ordinal) AS rules FROM declared_models) AS d
+CROSS JOIN (
+    SELECT list({'model': model, 'pools': like_patterns(pool), 'replicas': like_patterns(replica)} ORDER BY ordinal) AS rules
+    FROM declared_models
+) AS d

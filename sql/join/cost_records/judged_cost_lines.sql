@@ -31,8 +31,7 @@ SELECT
         CASE
             WHEN t.reason IS NOT NULL THEN t.reason
             WHEN t.basis = 'billing' AND (
-                len(list_filter(c.services, lambda g: coalesce(t.service, '') GLOB g)) = 0
-                OR len(list_filter(c.sub_accounts, lambda g: coalesce(t.sub_account, '') GLOB g)) = 0
+                NOT matches_any(t.service, c.services) OR NOT matches_any(t.sub_account, c.sub_accounts)
             ) THEN 'not_chosen'
             WHEN t.currency_usd IS NULL THEN 'no_exchange_rate'
             WHEN abs(t.amount_usd * t.currency_usd) > 1e9 THEN 'amount_not_believed'

@@ -10,5 +10,5 @@ SELECT
     coalesce(w.draft_weight, 0.5) AS draft_weight
 FROM (SELECT DISTINCT model FROM attempts) AS m
 LEFT JOIN work_weights AS w
-    ON w.model IS NULL OR len(list_filter(w.model, lambda g: coalesce(m.model, '') GLOB g)) > 0
+    ON matches_any(m.model, w.model)
 QUALIFY row_number() OVER (PARTITION BY m.model ORDER BY w.ordinal) = 1

@@ -19,8 +19,7 @@ rated AS (
     SELECT k.replica, k.pool, r.usd_per_s, r.gpus
     FROM (SELECT DISTINCT replica, pool FROM known) AS k
     JOIN rates AS r
-        ON (r.pool IS NULL OR len(list_filter(r.pool, lambda g: coalesce(k.pool, '') GLOB g)) > 0)
-        AND (r.replica IS NULL OR len(list_filter(r.replica, lambda g: k.replica GLOB g)) > 0)
+        ON matches_any(k.pool, r.pool) AND matches_any(k.replica, r.replica)
     QUALIFY row_number() OVER (PARTITION BY k.replica, k.pool ORDER BY r.ordinal) = 1
 )
 SELECT k.*, r.usd_per_s, coalesce(r.gpus, 1.0) AS gpus

@@ -20,6 +20,5 @@ FROM rates AS r
 CROSS JOIN names AS n
 WHERE coalesce(r.pool, r.replica) IS NOT NULL AND NOT EXISTS (
     FROM seen AS s
-    WHERE (r.pool IS NULL OR len(list_filter(r.pool, lambda g: coalesce(s.pool, '') GLOB g)) > 0)
-        AND (r.replica IS NULL OR len(list_filter(r.replica, lambda g: s.replica GLOB g)) > 0)
+    WHERE matches_any(s.pool, r.pool) AND matches_any(s.replica, r.replica)
 )

@@ -15,7 +15,7 @@ called AS (
 wanted AS (
     SELECT
         'work, model ' || array_to_string(w.model, ' or ') AS subject, 'models' AS kind,
-        EXISTS (FROM served AS s WHERE len(list_filter(w.model, lambda g: coalesce(s.model, '') GLOB g)) > 0) AS is_found
+        EXISTS (FROM served AS s WHERE matches_any(s.model, w.model)) AS is_found
     FROM work_weights AS w
     WHERE w.model IS NOT NULL
     UNION
@@ -24,8 +24,7 @@ wanted AS (
         CASE WHEN m.replica IS NULL THEN 'pools' ELSE 'replicas' END,
         EXISTS (
             FROM served AS s
-            WHERE (m.pool IS NULL OR len(list_filter(m.pool, lambda g: coalesce(s.pool, '') GLOB g)) > 0)
-                AND (m.replica IS NULL OR len(list_filter(m.replica, lambda g: coalesce(s.replica, '') GLOB g)) > 0)
+            WHERE matches_any(s.pool, m.pool) AND matches_any(s.replica, m.replica)
         )
     FROM declared_models AS m
     WHERE coalesce(m.pool, m.replica) IS NOT NULL
@@ -71,5 +70,5 @@ SELECT
         coalesce(nullif(array_to_string(c.names[:5], ', '), ''), 'none')) AS message
 FROM choices AS c
 CROSS JOIN billed AS b
-WHERE len(list_filter(coalesce(c.names, []), lambda name: name GLOB c.glob)) = 0
+WHERE len(list_filter(coalesce(c.names, []), lambda name: matches_any(name, [c.glob]))) = 0
 GROUP BY c.setting, c.glob, c.names

@@ -23,7 +23,7 @@ unmatched AS (
     FROM wanted AS w
     LEFT JOIN seen_names AS s USING (dimension)
     GROUP BY w.workload, w.dimension
-    HAVING NOT bool_or(coalesce(s.name GLOB w.glob, false))
+    HAVING NOT bool_or(s.name IS NOT NULL AND matches_any(s.name, [w.glob]))
 ),
 seen AS (
     SELECT string_agg(names, '; ' ORDER BY dimension) AS names

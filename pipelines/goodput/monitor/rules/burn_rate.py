@@ -4,13 +4,13 @@ Sums of bad over sums of all, never the mean of ratios; both windows must burn, 
 """
 
 from collections.abc import Iterator
-from fnmatch import fnmatchcase
 from typing import ClassVar
 
 import numpy as np
 import polars as pl
 
 from goodput.errors import Mistake
+from goodput.globs import WILD, matches_any, regular
 from goodput.monitor.grid import NAN, Floats, Grid
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries
@@ -63,7 +63,10 @@ class BurnRateKind(RuleKind):
 
 
 def _matches(name: str, globs: str) -> Iterator[str]:
-    return (f"{name} GLOB {sql_text(glob)}" for glob in globs.split(", "))
+    for glob in globs.split(", "):
+        is_wild = WILD.intersection(glob)
+        pattern = f"regexp_matches(coalesce({name}, ''), {sql_text(regular([glob]))})"
+        yield pattern if is_wild else f"{name} = {sql_text(glob)}"
 
 
 def _totals(goodput: pl.DataFrame, slo: Slo, fine: Grid) -> tuple[Floats, Floats]:
@@ -72,7 +75,7 @@ def _totals(goodput: pl.DataFrame, slo: Slo, fine: Grid) -> tuple[Floats, Floats
     chosen = goodput.filter(pl.col("window_s") == fine.step_s)
     for column, wanted in globs.items():
         if wanted:
-            names = [n for n in chosen[column].unique().to_list() if any(fnmatchcase(n or "", g) for g in wanted)]
+            names = [n for n in chosen[column].unique().to_list() if matches_any(n or "", wanted)]
             chosen = chosen.filter(pl.col(column).is_in(names))
     at = fine.index(chosen["window_start"].dt.epoch("s").to_numpy())
     sums = []
