@@ -187,22 +187,31 @@ CREATE OR REPLACE TEMP MACRO price_of(price, half, accepted, labels) AS {
 -- Squared residuals y - r x about their mean, given {xx, xy, yy}: the sums of squares and products about the means of x and y.
 CREATE OR REPLACE TEMP MACRO residual_squares(moments, r) AS
     at_least(moments.yy - 2 * r * moments.xy + r ** 2 * moments.xx, 0);
+-- A sum of numbers of either sign, and nothing where it is no more than their rounding, given how large they are together.
+CREATE OR REPLACE TEMP MACRO beyond_rounding(number, magnitude) AS
+    CASE WHEN abs(number) > 1e-12 * magnitude THEN number WHEN number IS NOT NULL THEN 0 END;
 -- What units of work cost together, {units, cost_usd, accepted, moments, sampled, open_below, open_above}: `moments` of cost by
 -- accepted, `sampled` accepted requests that labels leave open, and `open_*` those of which nothing is known. Half the interval of
--- their cost beside accepted requests at a price, and their own price with its interval: none without an upper end of accepted.
+-- their cost beside accepted requests at a price, and their own price with its interval: none without an upper end of accepted. Credits
+-- beyond all cost have the other way round: the more are accepted, the less of them is each one's.
 CREATE OR REPLACE TEMP MACRO cost_half(work, price) AS
     at_least(total_half(work.units, residual_squares(work.moments, price)), price * work.sampled);
-CREATE OR REPLACE TEMP MACRO unit_cost(work, price) AS {
-    value: price,
-    low: at_least(ratio(work.cost_usd, work.accepted + work.open_above) - cost_half(work, price) / nullif(work.accepted, 0), 0),
-    high: ratio(work.cost_usd, work.accepted - work.open_below) + cost_half(work, price) / nullif(work.accepted, 0)
+CREATE OR REPLACE TEMP MACRO price_ends(work, half) AS {
+    low: at_least(
+        ratio(work.cost_usd, CASE WHEN work.cost_usd < 0 THEN work.accepted - work.open_below ELSE work.accepted + work.open_above END) - half,
+        CASE WHEN work.cost_usd >= 0 THEN 0 END),
+    high: ratio(work.cost_usd, CASE WHEN work.cost_usd < 0 THEN work.accepted + work.open_above ELSE work.accepted - work.open_below END) + half
 };
+CREATE OR REPLACE TEMP MACRO unit_cost(work, price) AS list_transform(
+    [price_ends(work, cost_half(work, price) / nullif(work.accepted, 0))], lambda ends: {value: price, low: ends.low, high: ends.high})[1];
 -- The same of steady and disrupted work together, were there disruptions `often` times as often as there were: what each displaces or
 -- leaves is `usual`, {cost_usd, accepted, half_usd}, steady work at the disruptions' loads, with half the interval of its cost.
 CREATE OR REPLACE TEMP MACRO not_displaced(usual, often) AS CASE WHEN often = 1 THEN 0 ELSE (1 - often) * usual END;
 CREATE OR REPLACE TEMP MACRO blended_sums(steady, disrupted, usual, often) AS {
     cost_usd: steady.cost_usd + not_displaced(usual.cost_usd, often) + often * disrupted.cost_usd,
-    accepted: steady.accepted + not_displaced(usual.accepted, often) + often * disrupted.accepted,
+    accepted: beyond_rounding(
+        steady.accepted + not_displaced(usual.accepted, often) + often * disrupted.accepted,
+        steady.accepted + abs(not_displaced(usual.accepted, often)) + often * disrupted.accepted),
     -- of steady work at these loads as much has no label as of all of it
     open_below: steady.open_below * (1 + coalesce(ratio(not_displaced(usual.accepted, often), steady.accepted), 0)) + often * disrupted.open_below,
     open_above: steady.open_above * (1 + coalesce(ratio(not_displaced(usual.accepted, often), steady.accepted), 0)) + often * disrupted.open_above
@@ -210,11 +219,8 @@ CREATE OR REPLACE TEMP MACRO blended_sums(steady, disrupted, usual, often) AS {
 CREATE OR REPLACE TEMP MACRO blended_half(steady, disrupted, usual, often, sums) AS
     sqrt(cost_half(steady, sums.cost_usd / sums.accepted) ** 2
         + (often * cost_half(disrupted, sums.cost_usd / sums.accepted)) ** 2 + not_displaced(usual.half_usd, often) ** 2) / sums.accepted;
-CREATE OR REPLACE TEMP MACRO blended_cost(sums, half) AS {
-    value: ratio(sums.cost_usd, sums.accepted),
-    low: at_least(ratio(sums.cost_usd, sums.accepted + sums.open_above) - half, 0),
-    high: ratio(sums.cost_usd, sums.accepted - sums.open_below) + half
-};
+CREATE OR REPLACE TEMP MACRO blended_cost(sums, half) AS list_transform(
+    [price_ends(sums, half)], lambda ends: {value: ratio(sums.cost_usd, sums.accepted), low: ends.low, high: ends.high})[1];
 -- The root of a list's squares added up; NULL where one is.
 CREATE OR REPLACE TEMP MACRO in_quadrature(distances) AS CASE WHEN list_count(distances) = len(distances)
     THEN sqrt(list_sum(list_transform(distances, lambda distance: distance ** 2))) END;
@@ -504,17 +510,22 @@ CREATE OR REPLACE TEMP MACRO error_of(doubt) AS CASE WHEN bool_and(doubt.is_boun
 -- What cost is to be known of all for: work without a price may make it anything.
 CREATE OR REPLACE TEMP MACRO if_all_priced(number, unpriced) AS CASE WHEN coalesce(unpriced, 0) = 0 THEN number END;
 -- The interval of a window's cost per accepted request: of accepted requests, and by how far the cost may be off, in quadrature around
--- the price; bounds, as without an estimate, add up linearly. No end where none may be accepted, or the error is unknown.
-CREATE OR REPLACE TEMP MACRO price_within(usd, error_usd, estimate, low, high, lower, upper) AS CASE
-    WHEN coalesce(estimate, 0) = 0 OR (low = lower AND high = upper) THEN {
-        low: at_least((usd - error_usd) / nullif(high, 0), least(0, usd)), high: (usd + error_usd) / nullif(low, 0)
+-- the price; bounds, as without an estimate, add up linearly. No end where none may be accepted, or the error is unknown. A credit
+-- is the less for each the more are accepted.
+CREATE OR REPLACE TEMP MACRO priced_between(usd, error_usd, estimate, is_bound, most, fewest) AS CASE
+    WHEN is_bound THEN {
+        low: at_least((usd - error_usd) / nullif(most, 0), CASE WHEN usd >= 0 THEN 0 END), high: (usd + error_usd) / nullif(fewest, 0)
     }
     ELSE {
         low: at_least(
-            usd / estimate - sqrt((usd / estimate - usd / nullif(high, 0)) ** 2 + (error_usd / estimate) ** 2), least(0, usd / estimate)),
-        high: usd / estimate + sqrt((usd / nullif(low, 0) - usd / estimate) ** 2 + (error_usd / estimate) ** 2)
+            usd / estimate - sqrt((usd / estimate - usd / nullif(most, 0)) ** 2 + (error_usd / estimate) ** 2),
+            CASE WHEN usd >= 0 THEN 0 END),
+        high: usd / estimate + sqrt((usd / nullif(fewest, 0) - usd / estimate) ** 2 + (error_usd / estimate) ** 2)
     }
 END;
+CREATE OR REPLACE TEMP MACRO price_within(usd, error_usd, estimate, low, high, lower, upper) AS priced_between(
+    usd, error_usd, estimate, coalesce(estimate, 0) = 0 OR (low = lower AND high = upper),
+    CASE WHEN usd < 0 THEN low ELSE high END, CASE WHEN usd < 0 THEN high ELSE low END);
 -- An attempt is bought by the token where no engine of ours served it, and its replica, if any, has no known cost and its
 -- engine shows nothing of itself.
 CREATE OR REPLACE TEMP MACRO is_bought(replica_usd, engine_seen, by_engine) AS

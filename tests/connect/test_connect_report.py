@@ -194,7 +194,7 @@ def test_pasted_settings_have_a_workload_per_model_and_name_sessions(tmp_path: P
     assert {name: item["match"]["model"] for name, item in proposal["workloads"].items()} == {
         "llama-8b": "llama-8b",
         "llama-70b": "llama-70b",
-        "llama-8b-1": 'org/llama "8b"\u009b?1?',
+        "llama-8b-1": 'org/llama "8b"\u009b[1]',
     }
     assert settings(**proposal).workloads.keys() == proposal["workloads"].keys()
 

@@ -471,6 +471,61 @@ def test_charges_and_credits_that_cancel_are_gone_none_the_less(tmp_path: Path) 
     assert ask(at, warned).rows() == [("gpu.csv", 2, 0.0)]
 
 
+@pytest.mark.parametrize(
+    ("earlier", "later", "counted", "expected"),
+    [
+        # a correction whose name sorts first: the dollars of the other count, and this is said
+        ({"g-1": 10, "g-2": 99}, {"g-1": 10, "g-2": 5}, 109, [("focus-v2.csv", 2, 94.0)]),
+        # one that drops a line: more lines count
+        ({"g-1": 10, "g-2": 5, "bogus": 99}, {"g-1": 10, "g-2": 5}, 114, [("focus-v2.csv", 2, 99.0)]),
+        # nothing to choose, and a part of a bill: bill_displaced
+        ({"g-1": 10, "g-2": 5}, {"g-1": 10, "g-2": 5.01}, 15, []),
+        ({"g-1": 10, "g-2": 5}, {"g-3": 10, "g-4": 9}, 15, []),
+    ],
+)
+def test_a_bill_that_another_replaces_with_no_date_to_tell_which_is_later_is_named(
+    tmp_path: Path, earlier: dict[str, float], later: dict[str, float], counted: float, expected: list[object]
+) -> None:
+    def bill(charges: dict[str, float]) -> str:
+        return as_csv(*({**CHARGE, "ResourceId": name, "EffectiveCost": str(usd)} for name, usd in charges.items()))
+
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'bill_undated'"
+    total = "SELECT sum(amount_usd) FROM cost_records"
+    at = settle(tmp_path / "undated", [("", telemetry | {"focus.csv": bill(earlier), "focus-v2.csv": bill(later)})])
+    assert ask(at, total).item() == counted
+    assert ask(at, warned).rows() == expected
+    dated = {"focus-2026-11-21.csv": bill(earlier), "focus-2026-11-22.csv": bill(later)}
+    at = settle(tmp_path / "dated", [("", telemetry | dated)])
+    assert ask(at, total).item() == sum(later.values())
+    assert ask(at, warned).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("resource", "begins", "expected"),
+    [
+        ("g-1", "2026-11-21T00:00:00Z", [("focus-2026-11-21.csv and focus-2026-11-22.csv", 1, 6.0)]),
+        ("g-1", "2026-11-21T12:00:00Z", []),  # where the other ends
+        ("g-2", "2026-11-21T00:00:00Z", []),
+    ],
+)
+def test_hours_after_midnight_that_two_exports_charge_for_are_named(
+    tmp_path: Path, resource: str, begins: str, expected: list[object]
+) -> None:
+    """A dollar an hour from noon to noon, and half a dollar an hour of the second day: twelve hours are paid twice."""
+    noon = {"ChargePeriodStart": "2026-11-20T12:00:00Z", "ChargePeriodEnd": "2026-11-21T12:00:00Z"}
+    day = {"ChargePeriodStart": begins, "ChargePeriodEnd": "2026-11-22T00:00:00Z"}
+    hours = 24 if begins.endswith("00:00:00Z") and "T00" in begins else 12
+    bills = {
+        "focus-2026-11-21.csv": as_csv({**CHARGE, **noon, "ResourceId": "g-1", "EffectiveCost": "24"}),
+        "focus-2026-11-22.csv": as_csv({**CHARGE, **day, "ResourceId": resource, "EffectiveCost": str(hours / 2)}),
+    }
+    at = settle(tmp_path, [("", {"calls-20.csv": calls(random.Random(1), 20)} | bills)])
+    assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 24 + hours / 2
+    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'cost_repeated'"
+    assert ask(at, warned).rows() == expected
+
+
 @pytest.mark.parametrize("named", [{"workload": "chat"}, {"session": "s1"}, {"pool": "chat"}, {}])
 def test_rows_without_an_id_that_are_restated_in_a_new_file_are_named(
     tmp_path: Path, named: Mapping[str, object]

@@ -29,6 +29,7 @@ from charging import (
     whole_of,
 )
 from goodput.contracts import arrow_schema
+from goodput.plumbing.sql_files import connect
 from goodput.settings.model import Quality, Slices, Workload
 from river import Parts, Row, Stretch, judged, measure, one_workload
 
@@ -190,8 +191,11 @@ def judged_by(quality: Quality, verdicts: Sequence[str] = LABELLED) -> dict[str,
     return divided(quality, [Try(f"{n}", verdict, 0, 100, f"r{n}", "p") for n, verdict in enumerate(verdicts)])
 
 
-def divided(quality: Quality, tries: Sequence[Try], **columns: Sequence[Any]) -> dict[str, tuple[float, ...]]:
-    """The same of attempts at a cent a second; `columns` are theirs (route) or of their requests (session_id)."""
+def divided(
+    quality: Quality, tries: Sequence[Try], *, times: float = 1.0, **columns: Sequence[Any]
+) -> dict[str, tuple[float, ...]]:
+    """The same of attempts at a cent a second, so many `times`; `columns` are theirs (route) or of their requests
+    (session_id)."""
     rows = [
         attempt_row(given, **({"route": columns["route"][n]} if "route" in columns else {}))
         for n, given in enumerate(tries)
@@ -202,7 +206,7 @@ def divided(quality: Quality, tries: Sequence[Try], **columns: Sequence[Any]) ->
         | ({"session_id": columns["session_id"][n]} if "session_id" in columns else {})
         for n, row in enumerate(requests_of(rows))
     ]
-    frame = charged(Fleet(rates={"p": 0.01}), attempts=rows)
+    frame = charged(Fleet(rates={"p": 0.01}), attempts=rows).with_columns(pl.col("usd") * times)
     found = wasted(frame, 300, ended=ended, workloads={"qa": Workload(quality=quality)}).filter(slice="workload")
     columns = ("usd", "measured_usd", "ci_low_usd", "ci_high_usd")
     return {row["bucket"]: tuple(row[name] for name in columns) for row in found.to_dicts()}
@@ -249,6 +253,38 @@ def test_what_no_label_shows_may_be_all_of_it() -> None:
         "unlabelled": pytest.approx((6.0, 6.0, 6.0, 6.0)),
     }
     assert judged_by(Quality(), ["unlabelled"] * 6)["rejected"] == pytest.approx((0.0, 0.0, 0.0, 6.0))
+
+
+@pytest.mark.parametrize("quality", [Quality(), Quality(sampling="none"), Quality(unlabelled="fail")])
+@pytest.mark.parametrize("routes", ["x" * 18, "x" * 10 + "y" * 8])
+def test_a_credit_is_divided_as_the_same_cost_would_be(quality: Quality, routes: str) -> None:
+    verdicts = ["accepted"] * 3 + ["rejected"] * 3 + ["unlabelled"] * 5 + ["accepted"] * 2 + ["unlabelled"] * 5
+    tries = [Try(f"{n}", verdict, 0, 100, f"r{n}", "p") for n, verdict in enumerate(verdicts)]
+    charge = divided(quality, tries, route=list(routes))
+    credit = divided(quality, tries, route=list(routes), times=-1.0)
+    assert credit == {
+        bucket: pytest.approx((-usd, -measured, -high, -low)) for bucket, (usd, measured, low, high) in charge.items()
+    }
+
+
+@pytest.mark.parametrize(
+    ("estimate", "low", "high", "ends"),
+    [
+        # $6 of credit for 4 accepted of 3 to 5 in all: by the estimate 2 and 1.2, and by an error of 0.4 a tenth more or less
+        (4.0, 3.5, 4.5, (-1.5 - math.hypot(6 / 3.5 - 1.5, 0.1), -1.5 + math.hypot(1.5 - 6 / 4.5, 0.1))),
+        (4.0, 3.0, 5.0, (-6.4 / 3, -5.6 / 5)),  # bounds
+        (None, 3.0, 5.0, (-6.4 / 3, -5.6 / 5)),
+        (None, 0.0, 5.0, (None, -5.6 / 5)),
+    ],
+)
+def test_a_credit_is_the_less_for_each_the_more_are_accepted(
+    estimate: float | None, low: float, high: float, ends: tuple[float | None, float]
+) -> None:
+    with connect() as connection:
+        sql = "SELECT unnest(price_within(-6.0, 0.4, $1::DOUBLE, $2::DOUBLE, $3::DOUBLE, 3.0, 5.0))"
+        within = connection.execute(sql, [estimate, low, high]).fetchone()
+    # the bounds are 3 and 5, or 0 where none may be
+    assert within == pytest.approx(ends)
 
 
 def wilson(share: float, drawn: float, errors: float = 1.959963984540054) -> tuple[float, float]:

@@ -99,12 +99,14 @@ def _parts(workload: str, rows: list[Row], share: Share) -> list[Row]:
     none = Fraction(0)
     of_accepted, of_rejected = ((none, more), (none, less)) if share.share is None else ((less, more), (more, less))
     found = []
+    way = -1 if usd < 0 else 1  # more of a credit is less
     for bucket, part, sides, sign in (("accepted", accepted, of_accepted, 1), ("rejected", rejected, of_rejected, -1)):
         row: Row = {"workload": workload, "bucket": bucket, "gpu_s": Fraction(0), "tokens": Fraction(0)}
         row |= {"usd": usd * part, "direct_usd": direct * part, "measured_usd": Fraction(0)}
-        row |= {"open": sides, "is_bound": share.is_bound, "most": (abs(usd) * part, abs(usd) * (1 - part))}
+        most = (abs(usd) * part, abs(usd) * (1 - part))
+        row |= {"open": sides[::way], "is_bound": share.is_bound, "most": most[::way], "is_credit": usd < 0}
         if share.beside is not None:
-            row |= {"beside": share.beside, "shift": sign * float(abs(usd)) * share.beside.shift}
+            row |= {"beside": share.beside, "shift": sign * float(usd) * share.beside.shift}
             row |= {"deviation": float(abs(usd)) * share.beside.deviation}
         found.append(row)
     return found
@@ -116,6 +118,8 @@ def _share(rows: list[Row], ended: list[Row], name: str, quality: Row, window_s:
     if policy != "estimate":
         return Share(Fraction(policy == "pass"), 0, 1, is_bound=True)
     own = [row for row in rows if row["workload"] == name and row.get("direct_usd") is not None]
+    if sum(_spent(own, bucket) for bucket in ("accepted", "rejected", "unlabelled")) < 0:  # credits are divided alike
+        own = [row | {"direct_usd": -row["direct_usd"]} for row in own]
     accepted, rejected, unlabelled = (_spent(own, bucket) for bucket in ("accepted", "rejected", "unlabelled"))
     if sampling == "none" or min(accepted, rejected) < 0 or not accepted + rejected:
         return Share(None, 0, 1, is_bound=True)

@@ -18,10 +18,12 @@ class Open:
     shift: float = 0.0
     deviation: float = 0.0
     freedom: float = inf
+    is_credit: bool = False
 
     def add(self, row: Row) -> None:
         """Add a row of divided cost."""
         self.sides, self.most = (_plus(self.sides, row["open"]), _plus(self.most, row["most"]))
+        self.is_credit |= row["is_credit"]
         if "beside" in row:
             self.shift += row["shift"]
             self.deviation += row["deviation"]

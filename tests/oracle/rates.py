@@ -92,4 +92,6 @@ def blend(
     )  # of such work as much has no label as of the first
     most = accepted + sum(weight * rate.reach.open_above for rate, weight in parts) + share * first.reach.open_above
     least = accepted - sum(weight * rate.reach.open_below for rate, weight in parts) - share * first.reach.open_below
+    if usd < 0:  # the more are accepted, the less of the credit is each one's
+        return Estimate(price, float(usd / least) - half if least > 0 else None, float(usd / most) + half)
     return Estimate(price, max(0.0, float(usd / most) - half), float(usd / least) + half if least > 0 else None)

@@ -83,19 +83,20 @@ def _cost(truth: Truth, key: Key) -> Row:
     if row["definition"] == "unweighted":
         cost["wasted_ratio"] = None
     are_bounds = units < 1e-9 or (abs(low - lower) < 1e-9 and abs(high - upper) < 1e-9)
-    for name, side, end in (("low", -1, high), ("high", 1, low)):
+    is_credit = usd is not None and usd < 0
+    for name, side, end in (("low", -1, low if is_credit else high), ("high", 1, high if is_credit else low)):
         price = None
         if usd is not None and error is not None and end > 1e-9:
             price = (float(usd) + side * error) / end
             if not are_bounds:
                 middle = float(usd) / units
                 price = middle + side * hypot(middle - float(usd) / end, error / units)
-            price = price if name == "high" else max(price, min(0.0, float(usd)))
+            price = price if name == "high" or is_credit else max(price, 0.0)
         cost[f"cost_per_accepted_ci_{name}_usd"] = price
     cost["no_cost_interval"] = None
     if usd is None:
         cost["no_cost_interval"] = "cost_unknown"
-    elif high < 1e-9:
+    elif high < 1e-9 or (is_credit and low < 1e-9):
         cost["no_cost_interval"] = "nothing_accepted"
     elif error is None:
         cost["no_cost_interval"] = "error_unknown"

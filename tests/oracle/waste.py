@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from fractions import Fraction
-from math import hypot
+from math import hypot, inf
 from typing import Any
 
 from oracle.divide import divided, shares_of
@@ -160,7 +160,8 @@ def _settle(bucket: str, amount: Amount, doubt: Pair) -> None:
         if bucket == "slow":
             amount |= {name: amount[name] or Fraction(0) for name in LATE}
     is_known = usd is not None and error is not None
-    amount["ci_low_usd"] = max(float(usd) - sum(below), min(float(usd), 0.0)) if is_known else None
+    is_credited = usd is None or usd < 0 or any(of.is_credit for of in of_workloads.values())
+    amount["ci_low_usd"] = max(float(usd) - sum(below), -inf if is_credited else 0.0) if is_known else None
     amount["ci_high_usd"] = float(usd) + sum(above) if is_known else None
     amount["no_interval"] = "cost_unknown" if usd is None else None if is_known else "error_unknown"
 

@@ -20,7 +20,7 @@ from goodput.cli.warned import print_warnings
 from goodput.errors import UsageError
 from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
-_WARNED = ("bill_apart", "bill_displaced", "cost_line_quarantined", "cost_repeated")
+_WARNED = ("bill_apart", "bill_displaced", "bill_undated", "cost_line_quarantined", "cost_repeated")
 _NEGLIGIBLE_USD = 0.005  # less than half a cent is shown as none
 _BY_DAY = "SELECT * EXCLUDE (part, source, basis) FROM reconciled WHERE part = 'day' ORDER BY day"
 _BY_SOURCE = "SELECT * EXCLUDE (part, day) FROM reconciled WHERE part <> 'day' ORDER BY part, source, basis"

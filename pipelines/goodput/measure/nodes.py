@@ -3,7 +3,7 @@
 import duckdb
 
 from goodput.join.options import SETTINGS_TABLES as JOIN_TABLES
-from goodput.join.options import observed
+from goodput.join.options import observed, places, source_files
 from goodput.join.workloads import workload_rows
 from goodput.measure import (
     bills,
@@ -252,8 +252,9 @@ WARNINGS = Node(
         "alarm_options": warnings.alarm_options,
         **slices.SETTINGS_TABLES,
     },
-    from_batch={"observed": observed, "record_hours": warnings.record_hours},
-    beside=lambda context, _: context.observed_ns,
+    from_batch={"observed": observed, "record_hours": warnings.record_hours, "source_files": source_files},
+    beside=lambda context, partition: [context.observed_ns, places(context, partition)],
+    consults=("source_places",),
     span=warnings.SPANS,
 )
 

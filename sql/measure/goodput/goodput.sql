@@ -150,7 +150,7 @@ SELECT
         AS cost_per_accepted_ci_high_usd,
     CASE
         WHEN c.usd IS NULL THEN 'cost_unknown'
-        WHEN w.high = 0 THEN 'nothing_accepted'
+        WHEN w.high = 0 OR (c.usd < 0 AND w.low = 0) THEN 'nothing_accepted'
         WHEN c.error_usd IS NULL THEN 'error_unknown'
         WHEN c.unpriced > 0 THEN 'work_unpriced'
     END AS no_cost_interval,

@@ -4,9 +4,24 @@
 -- unit: share, with its 95 % interval low to high; the rest counts as rejected. NULL: nothing shows it, it stays unlabelled, from none to all
 -- unit: shift, deviation, df: where the share lies by the labels of all workloads of the row together, beside `share`; NULL where a bound
 -- As tokens are divided in estimated_strata and estimated_windows, with dollars for tokens.
-WITH ruled AS (
+-- A workload whose credits exceed its cost divides them by the same labels, with credits for cost.
+WITH netted AS (
     SELECT
-        s.*,
+        *,
+        sum(accepted_usd + rejected_usd + unlabelled_usd ORDER BY model, pool, route, part_s) OVER (
+            PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload) AS net_usd
+    FROM cost_strata
+),
+turned AS (
+    SELECT * REPLACE (
+        CASE WHEN net_usd < 0 THEN -accepted_usd ELSE accepted_usd END AS accepted_usd,
+        CASE WHEN net_usd < 0 THEN -rejected_usd ELSE rejected_usd END AS rejected_usd,
+        CASE WHEN net_usd < 0 THEN -unlabelled_usd ELSE unlabelled_usd END AS unlabelled_usd)
+    FROM netted
+),
+ruled AS (
+    SELECT
+        s.* EXCLUDE (net_usd),
         w.unlabelled AS policy,
         w.unlabelled = 'estimate' AND w.sampling <> 'none' AS is_estimated,
         w.sampling,
@@ -17,7 +32,7 @@ WITH ruled AS (
         sum(labelled) OVER of_workload AS all_labelled,
         ratio(sum(passed) OVER of_workload, all_labelled) AS rate,
         row_number() OVER (of_workload ORDER BY model, pool, route, part_s) AS nth
-    FROM cost_strata AS s
+    FROM turned AS s
     JOIN (SELECT workload, has_quality, unlabelled, sampling FROM workload_rules) AS w USING (workload)
     WHERE w.has_quality
     WINDOW of_workload AS (PARTITION BY slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)

@@ -77,11 +77,16 @@ divided AS (
             (usd * part)::DECIMAL(38, 18) AS usd, (direct_usd * part)::DECIMAL(38, 18) AS direct_usd,
             gpu_s * measured AS gpu_s, tokens * measured AS tokens, unpriced * measured AS unpriced,
             estimated OR measured = 0 AS estimated,
-            abs(usd) * below AS below, abs(usd) * above AS above, abs(usd) * shift AS shift,
+            -- the more of a credit a bucket has, the lower it lies
+            abs(usd) * CASE WHEN usd < 0 THEN above ELSE below END AS below,
+            abs(usd) * CASE WHEN usd < 0 THEN below ELSE above END AS above,
+            usd * shift AS shift,
             -- what is divided is in neither bucket any more: of it nothing is open
             abs(usd) * deviation * (1 - measured) AS deviation
         ),
-        abs(usd) * part AS least_open, abs(usd) * (1 - part) AS most_open,
+        abs(usd) * CASE WHEN usd < 0 THEN 1 - part ELSE part END AS least_open,
+        abs(usd) * CASE WHEN usd < 0 THEN part ELSE 1 - part END AS most_open,
+        usd < 0 AS is_credit,
         usd * measured AS measured_usd,
         {is_bounded: is_bounded, variance: variance * part ** 2, common_usd: common_usd * part} AS doubt,
         {is_bounded: is_bounded OR measured = 0, variance: variance * measured, common_usd: common_usd * measured} AS measured_doubt
@@ -101,7 +106,7 @@ windowed AS (
 added AS (
     SELECT
         slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, bucket,
-        count_if(deviation > 0) AS workloads,
+        count_if(deviation > 0) AS workloads, coalesce(bool_or(is_credit), false) AS is_credited,
         coalesce(sqrt(sum_usd(CASE WHEN NOT is_bound THEN below ** 2 END)), 0) AS below,
         coalesce(sqrt(sum_usd(CASE WHEN NOT is_bound THEN above ** 2 END)), 0) AS above,
         sum_usd(CASE WHEN NOT is_bound THEN shift END) AS shift,
@@ -134,7 +139,9 @@ within AS (
         CASE WHEN w.bucket = 'slow' AND w.usd IS NOT NULL THEN coalesce(w.work_late_usd, 0) END AS work_late_usd,
         w.gpu_s, w.tokens, w.unpriced, w.estimated, w.error_usd,
         -- a bucket that nothing was credited to cost no less than nothing
-        at_least(usd - sqrt(divided_error_usd ** 2 + coalesce(o.below, 0) ** 2) - coalesce(o.bound_below, 0), least(usd, 0)) AS ci_low_usd,
+        at_least(
+            usd - sqrt(divided_error_usd ** 2 + coalesce(o.below, 0) ** 2) - coalesce(o.bound_below, 0),
+            CASE WHEN usd >= 0 AND NOT coalesce(o.is_credited, false) THEN 0 END) AS ci_low_usd,
         usd + sqrt(divided_error_usd ** 2 + coalesce(o.above, 0) ** 2) + coalesce(o.bound_above, 0) AS high_usd,
         sum(usd::DECIMAL(38, 18)) OVER of_row::DOUBLE AS total_usd,
         sum(w.unpriced) OVER of_row AS all_unpriced,
