@@ -212,6 +212,22 @@ def test_a_file_is_forgotten_as_if_it_had_never_been_read(tmp_path: Path) -> Non
     check_is(config, fresh(tmp_path / "fresh"))
 
 
+def test_rows_that_another_file_delivered_too_count_from_that_one_on_and_this_is_said(tmp_path: Path) -> None:
+    config = make(tmp_path / "mine")
+    lines = (config.parent / "landing/a.jsonl").read_text().splitlines()
+    put(config.parent / "landing/again.jsonl", "\n".join(lines[:5]))
+    run(Workspace(config))
+    before = tables(config)["requests"].height
+    (config.parent / "landing/a.jsonl").unlink()
+    (config.parent / "landing/b.jsonl").unlink()
+    asked = CliRunner().invoke(app, ["forget", "--dry-run", "b.jsonl", "--config", str(config)])
+    assert "again.jsonl" not in asked.output
+    said = CliRunner().invoke(app, ["forget", "a.jsonl", "--config", str(config)])
+    assert [line.split()[1] for line in said.output.splitlines() if "again.jsonl" in line] == ["5"]
+    run(Workspace(config))
+    assert tables(config)["requests"].height == before - len(lines) + 5
+
+
 def test_a_file_of_a_landing_zone_that_was_moved_lies_there_still(config: Path) -> None:
     """This lake and its landing zone are copies that no run has seen yet: it would read the file again."""
     refused = CliRunner().invoke(app, ["forget", "a.jsonl", "--config", str(config)])

@@ -1,5 +1,6 @@
 """`goodput forget`: a landed file taken back, as if it had never been read."""
 
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated
@@ -19,12 +20,13 @@ def forget(
 ) -> None:
     """Take back source files that should not have been read: their rows leave the lake.
 
-    Move them out of the landing zone first. The next run restates every window and bill that they were part of, and
+    Move them out of the landing zone first. Rows that another file holds too count from that one on. The next run restates every window and bill that they were part of, and
     `restatements` has what it was before.
 
     Example: goodput forget bills/wrong-account.csv && goodput run
     """
-    from goodput.conform.withdraw import withdraw  # noqa: PLC0415  (slow to import)
+    from goodput.conform.copies import copies_of  # noqa: PLC0415  (slow to import)
+    from goodput.conform.withdraw import withdraw  # noqa: PLC0415
     from goodput.plumbing.garbage import note_replaced  # noqa: PLC0415
 
     workspace = Workspace(config, (), lake)
@@ -33,10 +35,22 @@ def forget(
         rows = _chosen(workspace, files)
         out = console()
         out.print(table(("file", "rows read", "source"), [(path, read, name) for name, path, read in rows], out.width))
+        copies = copies_of(workspace.lake, [name for name, _, _ in rows])
+        if copies:
+            out.print("Rows of theirs lie in other files too, and count from these on. To take them back, forget those as well:")
+            out.print(table(("file", "rows of these", "source"), _copied(workspace, copies), out.width))
         if dry_run:
             return
         note_replaced(workspace.lake, withdraw(workspace.lake, [name for name, _, _ in rows]))
     out.print(f"{len(rows)} source(s) are forgotten; the next `goodput run` restates what they were part of.")
+
+
+def _copied(workspace: Workspace, copies: Mapping[str, int]) -> list[tuple[str, int, str]]:
+    from goodput.plumbing import source_ledger  # noqa: PLC0415  (slow to import)
+
+    known = source_ledger.read_frame(workspace.lake, ["source_id", "path"])
+    paths = dict(known.select("source_id", "path").iter_rows())
+    return sorted((paths.get(name, "?"), rows, name) for name, rows in copies.items())
 
 
 def _chosen(workspace: Workspace, files: list[str]) -> list[tuple[str, str, int]]:
