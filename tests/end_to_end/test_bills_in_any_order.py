@@ -568,6 +568,15 @@ def test_a_choice_of_services_that_no_bill_has_is_named(
     assert "No bill has been read" not in answer.output
 
 
+@pytest.mark.parametrize(("tag", "is_found"), [("team", True), ("Team", False)])
+def test_tags_of_the_settings_that_no_bill_has_are_named(tmp_path: Path, tag: str, is_found: bool) -> None:
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    at = settle(tmp_path, [(f'[costs]\ntenant_tags = ["{tag}"]\n', telemetry | {"focus.csv": as_csv(CHARGE)})])
+    assert ask(at, "SELECT any_value(tenant) FROM cost_records").item() == ("llm" if is_found else None)
+    found = ask(at, "SELECT subject FROM warnings WHERE kind = 'setting_unmatched'")["subject"].to_list()
+    assert found == ([] if is_found else ["costs, tenant_tags"])
+
+
 def test_a_bill_that_names_nothing_of_telemetry_beside_one_that_does_is_named(tmp_path: Path) -> None:
     """24 USD of a day by the cloud's names, and 48 by the names of replicas: up to the smaller is paid twice."""
     telemetry = {"calls-20.csv": calls(random.Random(1), 20)}

@@ -270,7 +270,7 @@ def test_a_credit_is_divided_as_the_same_cost_would_be(quality: Quality, routes:
 @pytest.mark.parametrize(
     ("estimate", "low", "high", "ends"),
     [
-        # $6 of credit for 4 accepted of 3 to 5 in all: by the estimate 2 and 1.2, and by an error of 0.4 a tenth more or less
+        # $6 of credit for 4 accepted: 3.5 to 4.5 by an estimate, and the error of 0.4 is a tenth for each
         (4.0, 3.5, 4.5, (-1.5 - math.hypot(6 / 3.5 - 1.5, 0.1), -1.5 + math.hypot(1.5 - 6 / 4.5, 0.1))),
         (4.0, 3.0, 5.0, (-6.4 / 3, -5.6 / 5)),  # bounds
         (None, 3.0, 5.0, (-6.4 / 3, -5.6 / 5)),
@@ -283,7 +283,6 @@ def test_a_credit_is_the_less_for_each_the_more_are_accepted(
     with connect() as connection:
         sql = "SELECT unnest(price_within(-6.0, 0.4, $1::DOUBLE, $2::DOUBLE, $3::DOUBLE, 3.0, 5.0))"
         within = connection.execute(sql, [estimate, low, high]).fetchone()
-    # the bounds are 3 and 5, or 0 where none may be
     assert within == pytest.approx(ends)
 
 

@@ -20,8 +20,8 @@ def forget(
 ) -> None:
     """Take back source files that should not have been read: their rows leave the lake.
 
-    Move them out of the landing zone first. Rows that another file holds too count from that one on. The next run restates every window and bill that they were part of, and
-    `restatements` has what it was before.
+    Move them out of the landing zone first. The next run restates every window and bill that they were part of, and
+    `restatements` has what it was before. Rows that another file holds too count from that one on.
 
     Example: goodput forget bills/wrong-account.csv && goodput run
     """
@@ -37,7 +37,9 @@ def forget(
         out.print(table(("file", "rows read", "source"), [(path, read, name) for name, path, read in rows], out.width))
         copies = copies_of(workspace.lake, [name for name, _, _ in rows])
         if copies:
-            out.print("Rows of theirs lie in other files too, and count from these on. To take them back, forget those as well:")
+            out.print(
+                "Rows of theirs lie in other files too, and count from these on. To take them back, forget those as well:"
+            )
             out.print(table(("file", "rows of these", "source"), _copied(workspace, copies), out.width))
         if dry_run:
             return

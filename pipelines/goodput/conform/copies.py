@@ -1,4 +1,4 @@
-"""Rows of some sources that others delivered too: they count once, and still do where one of the sources is taken back."""
+"""Rows of sources that others delivered too: they count once, and still do where one of these is taken back."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping

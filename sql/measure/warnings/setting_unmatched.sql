@@ -50,6 +50,14 @@ choices AS (
     SELECT 'services' AS setting, unnest(services) AS glob, (SELECT list_sort(list(DISTINCT service)) FROM billed) AS names FROM cost_rules
     UNION ALL
     SELECT 'sub_accounts', unnest(sub_accounts), (SELECT list_sort(list(DISTINCT sub_account)) FROM billed) FROM cost_rules
+),
+-- of these there is no tag by default
+tags AS (
+    SELECT 'workload' AS scope, workload_tags AS tags, EXISTS (FROM cost_records WHERE workload IS NOT NULL) AS is_found FROM cost_rules
+    UNION ALL
+    SELECT 'route', route_tags, EXISTS (FROM cost_records WHERE route IS NOT NULL) FROM cost_rules
+    UNION ALL
+    SELECT 'tenant', tenant_tags, EXISTS (FROM cost_records WHERE tenant IS NOT NULL) FROM cost_rules
 )
 SELECT
     'medium' AS severity,
@@ -72,3 +80,11 @@ FROM choices AS c
 CROSS JOIN billed AS b
 WHERE len(list_filter(coalesce(c.names, []), lambda name: matches_any(name, [c.glob]))) = 0
 GROUP BY c.setting, c.glob, c.names
+UNION ALL BY NAME
+SELECT
+    'medium' AS severity,
+    format('costs, {}_tags', scope) AS subject,
+    format('[costs] {}_tags has {}, and no line of a bill that counts has such a tag, as it is spelt there: nothing is charged to a {} by its bill',
+        scope, array_to_string(tags, ', '), scope) AS message
+FROM tags
+WHERE len(tags) > 0 AND NOT is_found AND EXISTS (FROM cost_records WHERE basis = 'billing')
