@@ -37,9 +37,7 @@ def forget(
         out.print(table(("file", "rows read", "source"), [(path, read, name) for name, path, read in rows], out.width))
         copies = copies_of(workspace.lake, [name for name, _, _ in rows])
         if copies:
-            out.print(
-                "Rows of theirs lie in other files too, and count from these on. To take them back, forget those as well:"
-            )
+            out.print("Other files have rows of theirs too, which count from there on. To take these back, forget:")
             out.print(table(("file", "rows of these", "source"), _copied(workspace, copies), out.width))
         if dry_run:
             return
