@@ -363,6 +363,22 @@ def test_a_pool_idles_in_an_hour_in_which_its_replica_is_seen_under_no_pool(tmp_
     ]
 
 
+@pytest.mark.only("waste", "requests")
+def test_a_replica_that_a_gateway_names_is_paid_in_hours_in_which_its_engine_names_none(tmp_path: Path) -> None:
+    """1 USD an hour for replica a of pool chat: a gateway that knows no pool is traced at 10 h, its engine at 11 h."""
+    header = "id,start,end,ttft,in,out,model,replica,pool,session"
+    edge = source("edge", "edge-*.csv", "attempts", units=UNITS, constants='layer = "gateway", outcome = "ok"', **CALLS)
+    files = {
+        "edge-20.csv": f"{header}\n1,2026-11-20T10:00:00Z,2026-11-20T10:30:00Z,0.5,100,20,m-1,a,,s1\n",
+        "calls-20.csv": f"{header}\n2,2026-11-20T11:00:00Z,2026-11-20T11:30:00Z,0.5,100,20,m-1,a,chat,s1\n",
+    }
+    day = {"from": "2026-11-20T00:00:00Z", "until": "2026-11-21T00:00:00Z", "currency": "USD"}
+    files |= {"gpu-1.jsonl": lines({**day, "pool": "chat", "replica": "a", "id": "x", "amount": 24.0})}
+    at = settle(tmp_path, [("", files)], SETTINGS + edge)
+    # each keeps it busy for half of an hour
+    assert ask(at, "SELECT cost_usd FROM requests")["cost_usd"].to_list() == [pytest.approx(0.5)] * 2
+
+
 @pytest.mark.only("waste")
 def test_what_a_model_is_billed_for_a_day_is_carried_by_those_who_called_it_that_day(tmp_path: Path) -> None:
     """24 USD for a day of a bought model that was called once, at 10 h for 100 s; of other hours it is nobody's."""

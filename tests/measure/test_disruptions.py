@@ -6,13 +6,15 @@ Base windows are 300 s; minutes count from 2026-11-20T09:00Z. Pools are written 
 import math
 import random
 from collections.abc import Iterable, Sequence
-from datetime import timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from goodput.contracts import arrow_schema
@@ -25,7 +27,7 @@ from goodput.plumbing.node import Batch, Context
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.plan import due, execute
 from goodput.plumbing.sql_files import compute, connect, sql_file
-from goodput.settings.model import Settings
+from goodput.settings.model import Disruptions, Settings
 from lakes import put
 from river import START_S, Row, at, made
 
@@ -713,6 +715,21 @@ def test_only_days_near_a_change_are_due(tmp_path: Path) -> None:
     assert days[1] in due(DISRUPTIONS, retold)
     execute(DISRUPTIONS, retold)
     assert [part.rows for day in days for part in lake.catalog["disruptions"].parts[day]] == [1, 0]
+
+
+def test_disruptions_on_either_side_of_midnight_may_share_a_window(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One lasts until half a minute after midnight, the other begins 4 minutes after: further than any may last."""
+    lake, midnight = Lake(tmp_path), (datetime(2026, 11, 21, tzinfo=UTC) - at(0)).total_seconds() / 60
+    slow = [window(midnight + minute, accepted=40, p95_ttft_s=9.0) for minute in (-5, 0, 5, 10)]
+    windows = [*steady(int(midnight) - 60, int(midnight) - 5), *slow, *steady(int(midnight) + 15, int(midnight) + 60)]
+    laid = _lay(lake, windows, [event(midnight + minute, "deployment") for minute in (-1.5, 4)])
+    observed = [int(row["window_start"].timestamp()) * 10**9 for row in (windows[0], windows[-1])]
+    monkeypatch.setattr(Context, "observed_ns", tuple(observed))
+    execute(DISRUPTIONS, replace(laid, settings=Settings(disruptions=Disruptions(cap_s=120))))
+    parts = [pq.read_table(path) for path in lake.catalog["disruptions"].all_files()]
+    assert pa.concat_tables(parts)["overlapping_events"].to_pylist() == [1, 1]
 
 
 @pytest.mark.parametrize(

@@ -46,10 +46,11 @@ def around(table: str) -> Span:
 
 
 def _range_of(settings: Settings, day: str) -> tuple[float, float]:
-    """Event time that the disruptions of a day depend on, in Unix seconds."""
+    """Event time that the disruptions of a day, and those that share a base window with them, depend on, in Unix
+    seconds."""
     start_s = datetime.strptime(day, "%Y-%m-%d").replace(tzinfo=UTC).timestamp()
-    longest = longest_s(settings)
-    return start_s - _BASELINE_S - longest, start_s + _DAY_S + 2 * longest
+    longest, base_s = longest_s(settings), min(settings.windows_s)
+    return start_s - _BASELINE_S - longest - base_s, start_s + _DAY_S + 2 * longest + base_s
 
 
 def _partitions(context: Context, table: str, from_s: float, until_s: float) -> list[str]:

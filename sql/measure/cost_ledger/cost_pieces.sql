@@ -34,7 +34,8 @@ split AS (
     SELECT *, unnest(range(first_step, last_step + 1)) AS step FROM stepped
 ),
 pools AS (
-    SELECT pool, epoch_hour, bool_or(by_engine) AS by_engine
+    -- what stands for a pool of which nothing is seen in the hour names no engine
+    SELECT pool, epoch_hour, bool_or(by_engine AND len(names) > 0) AS by_engine
     FROM replica_hours
     WHERE pool IS NOT NULL
     GROUP BY pool, epoch_hour
