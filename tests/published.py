@@ -8,7 +8,13 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from goodput.plumbing.sql_files import connect
+from goodput.contracts import arrow_schema, stored_tables
+from goodput.join.options import source_files
+from goodput.measure.nodes import WARNINGS
+from goodput.plumbing.graph import closure, inputs_of
+from goodput.plumbing.node import Context
+from goodput.plumbing.parameters import register
+from goodput.plumbing.sql_files import compute, connect, read_parts
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 from goodput.simulate.demo import demo_settings, write_demo
@@ -52,6 +58,22 @@ def ask(workspace: Workspace, sql: str) -> pl.DataFrame:
     """What the published database answers."""
     with connect(str(workspace.lake.database), read_only=True) as connection:
         return pl.DataFrame(connection.sql(sql).to_arrow_table())
+
+
+def computed(workspace: Workspace, name: str) -> pl.DataFrame:
+    """A relation of sql/ over what the lake holds now: of one kind of warning a test needs no other tables."""
+    tables, lake = stored_tables(), workspace.lake
+    with connect() as connection:
+        for table in sorted(inputs_of([name], tables)):
+            if table in tables:
+                read_parts(connection, table, lake.catalog[table].all_files(), arrow_schema(table))
+            elif table == "source_files":
+                register(connection, table, source_files(Context(lake, workspace.settings)))
+            else:
+                register(connection, table, WARNINGS.from_settings[table](workspace.settings))
+        for inner in closure([name], tables):
+            compute(connection, inner)
+        return pl.DataFrame(connection.table(name).to_arrow_table())
 
 
 def table(workspace: Workspace, name: str, without: tuple[str, ...] = ()) -> pl.DataFrame:

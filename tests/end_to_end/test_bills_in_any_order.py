@@ -17,9 +17,9 @@ from collect.test_cost_dialects import CHARGE, as_csv
 from declared import bills, source
 from goodput.cli.main import app
 from goodput.plumbing.workspace import Workspace
-from published import RESTATED, ask, run_at, table
+from published import RESTATED, ask, computed, run_at, table
 
-pytestmark = pytest.mark.only("warnings", "reconciliation")
+pytestmark = pytest.mark.only("cost_records")
 
 CALLS = {"attempt_id": "id", "started_at": "start", "ended_at": "end", "ttft_s": "ttft", "model": "model"}
 CALLS |= {"input_tokens": "in", "output_tokens": "out", "replica": "replica", "pool": "pool", "session_id": "session"}
@@ -105,6 +105,11 @@ def settle(folder: Path, steps: list[tuple[str, Mapping[str, str]]], sources: st
             (folder / "landing" / name).write_text(text)
         at = run_at(folder / "goodput.toml")
     return at
+
+
+def warned(at: Workspace, kind: str, columns: str) -> list[tuple[object, ...]]:
+    """These columns of the warnings of a kind."""
+    return computed(at, kind).select(columns.split(", ")).rows()
 
 
 def tables(at: Workspace) -> dict[str, pl.DataFrame]:
@@ -203,18 +208,17 @@ def test_exports_that_charge_for_other_resources_displace_each_other_with_a_warn
     telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
     bills = {"chat-focus.csv": as_csv(*chat), "code-focus.csv": as_csv(*code)}
     at = settle(tmp_path / "two", [("", {**telemetry, **bills})])
-    warned = "SELECT subject, affected, total, amount_usd FROM warnings WHERE kind = 'bill_displaced'"
     assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 30
-    assert ask(at, warned).rows() == [("code-focus.csv", 2, 2, 12.0)]
+    assert warned(at, "bill_displaced", "subject, affected, total, amount_usd") == [("code-focus.csv", 2, 2, 12.0)]
     restated = [{**charge, "EffectiveCost": "11"} for charge in chat]
     at = settle(
         tmp_path / "one", [("", telemetry | {f"{n}.csv": as_csv(*of) for n, of in (("1", chat), ("2", restated))})]
     )
-    assert ask(at, warned).rows() == []
+    assert warned(at, "bill_displaced", "subject, affected, total, amount_usd") == []
     parts = {"focus-part-1.csv": bills["chat-focus.csv"], "focus-part-2.csv": bills["code-focus.csv"]}
     at = settle(tmp_path / "parts", [("", {**telemetry, **parts})])
     assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 42
-    assert ask(at, warned).rows() == []
+    assert warned(at, "bill_displaced", "subject, affected, total, amount_usd") == []
 
 
 def hourly(hours: range, usd: str = "1") -> str:
@@ -230,6 +234,7 @@ def hourly(hours: range, usd: str = "1") -> str:
 FORENOON, AFTERNOON, DAY = (hourly(range(*hours)) for hours in ((0, 12), (12, 24), (0, 24)))
 
 
+@pytest.mark.only("reconciliation")
 @pytest.mark.parametrize(
     ("landed", "usd"),
     [
@@ -249,7 +254,7 @@ def test_exports_of_other_hours_of_a_day_add_up(tmp_path: Path, landed: list[dic
     assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == usd
     billed = "SELECT sum(billed_usd), sum(outside_usd + displaced_usd + allocated_usd) FROM reconciliation"
     assert ask(at, billed).rows() == [(pytest.approx(usd), pytest.approx(usd))]
-    assert ask(at, "FROM warnings WHERE kind = 'bill_displaced'").is_empty()
+    assert warned(at, "bill_displaced", "subject") == []
 
 
 @pytest.mark.parametrize("last", ["even", "odd"])
@@ -262,8 +267,7 @@ def test_hours_that_the_export_which_replaces_them_leaves_out_are_named_with_the
     first = {name: text for name, text in files.items() if name != f"{last}.csv"}
     at = settle(tmp_path, [("", telemetry | first), ("", files)])
     assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 12 + 2  # odd hours, and the midnight hour
-    warned = "SELECT subject, affected, total, amount_usd FROM warnings WHERE kind = 'bill_displaced'"
-    assert ask(at, warned).rows() == [("even.csv", 11, 11, 22.0)]
+    assert warned(at, "bill_displaced", "subject, affected, total, amount_usd") == [("even.csv", 11, 11, 22.0)]
 
 
 @pytest.mark.only("cost_records")
@@ -286,15 +290,21 @@ def test_a_file_that_is_overwritten_by_fewer_days_is_named_until_it_is_forgotten
         first, last = (f"2026-11-{day}T00:00:00Z" for day in (number, number + 1))
         return {"id": str(number), "from": first, "until": last, "amount": usd, "currency": "USD", "pool": "chat"}
 
-    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'bill_shrunk'"
     charged = "SELECT sum(amount_usd) FROM cost_records"
     telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
     both = {"gpu-1.jsonl": lines(day(20, 24), day(21, 24))}
     at = settle(tmp_path / "shrunk", [("", telemetry | both), ("", {"gpu-1.jsonl": lines(day(21, 30))})])
     assert ask(at, charged).item() == 54
-    assert ask(at, warned).rows() == [("gpu-1.jsonl", 1, 24.0)]
+    assert warned(at, "bill_shrunk", "subject, affected, amount_usd") == [("gpu-1.jsonl", 1, 24.0)]
     rolling = {"gpu-1.jsonl": lines(day(21, 30), day(22, 30))}
-    assert ask(settle(tmp_path / "rolling", [("", telemetry | both), ("", rolling)]), warned).rows() == []
+    assert (
+        warned(
+            settle(tmp_path / "rolling", [("", telemetry | both), ("", rolling)]),
+            "bill_shrunk",
+            "subject, affected, amount_usd",
+        )
+        == []
+    )
     landed, aside = tmp_path / "shrunk" / "landing" / "gpu-1.jsonl", tmp_path / "gpu-1.jsonl"
     landed.rename(aside)
     config = str(tmp_path / "shrunk" / "goodput.toml")
@@ -303,7 +313,7 @@ def test_a_file_that_is_overwritten_by_fewer_days_is_named_until_it_is_forgotten
     aside.rename(landed)
     at = settle(tmp_path / "shrunk", [("", {})])
     assert ask(at, charged).item() == 30
-    assert ask(at, warned).rows() == []
+    assert warned(at, "bill_shrunk", "subject, affected, amount_usd") == []
 
 
 def test_a_file_that_is_overwritten_by_its_own_beginning_is_named(tmp_path: Path) -> None:
@@ -314,12 +324,11 @@ def test_a_file_that_is_overwritten_by_its_own_beginning_is_named(tmp_path: Path
     ]
     rows = [{**row, "EffectiveCost": "24"} for row in rows]
     telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
-    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'bill_shrunk'"
     steps = [("", telemetry), *(("", {"focus.csv": as_csv(*rows[:kept])}) for kept in (3, 2))]
     at = settle(tmp_path, steps)
-    assert ask(at, warned).rows() == [("focus.csv", 1, 24.0)]
+    assert warned(at, "bill_shrunk", "subject, affected, amount_usd") == [("focus.csv", 1, 24.0)]
     at = settle(tmp_path, [("", {"focus.csv": as_csv(rows[0])})])
-    assert ask(at, warned).rows() == [("focus.csv", 2, 48.0)]
+    assert warned(at, "bill_shrunk", "subject, affected, amount_usd") == [("focus.csv", 2, 48.0)]
 
 
 def test_a_charge_that_moves_to_another_sub_account_is_named(tmp_path: Path) -> None:
@@ -327,13 +336,15 @@ def test_a_charge_that_moves_to_another_sub_account_is_named(tmp_path: Path) -> 
     telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
     bill = [{**CHARGE, "ResourceId": name} for name in ("i-1", "i-2")]
     moved = [{**charge, "SubAccountId": "789"} for charge in bill]
-    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'cost_repeated'"
     for name, later, expected in (
         ("moved", moved, [("focus-2026-11-21.csv and focus-2026-11-22.csv", 2, 24.5)]),
         ("same", bill, []),
     ):
         files = {"focus-2026-11-21.csv": as_csv(*bill), "focus-2026-11-22.csv": as_csv(*later)}
-        assert ask(settle(tmp_path / name, [("", telemetry | files)]), warned).rows() == expected
+        assert (
+            warned(settle(tmp_path / name, [("", telemetry | files)]), "cost_repeated", "subject, affected, amount_usd")
+            == expected
+        )
 
 
 @pytest.mark.only("waste")
@@ -410,12 +421,11 @@ def test_an_unreadable_charge_is_fixed_by_a_later_export_that_replaces_all_of_it
     broken = {**CHARGE, "EffectiveCost": "twelve"}
     telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
     first = {"focus-2026-11-21.csv": as_csv(CHARGE, broken)}
-    warned = "SELECT subject, affected FROM warnings WHERE kind = 'cost_line_quarantined'"
     at = settle(tmp_path, [("", telemetry | first)])
-    assert ask(at, warned).rows() == [("focus-2026-11-21.csv", 1)]
+    assert warned(at, "cost_line_quarantined", "subject, affected") == [("focus-2026-11-21.csv", 1)]
     at = settle(tmp_path, [("", {"focus-2026-11-22.csv": as_csv(CHARGE, {**CHARGE, "EffectiveCost": "12"})})])
     assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 24.25
-    assert ask(at, warned).rows() == []
+    assert warned(at, "cost_line_quarantined", "subject, affected") == []
 
 
 @pytest.mark.only("cost_records")
@@ -431,12 +441,11 @@ def test_two_versions_of_one_export_in_two_landing_zones_count_once(tmp_path: Pa
 def test_parts_of_one_bill_without_resources_are_named_where_no_date_tells_them_apart(tmp_path: Path) -> None:
     lines = [{**CHARGE, "ResourceId": "", "EffectiveCost": usd} for usd in ("10", "20", "30", "5", "6")]
     telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
-    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'bill_displaced'"
     for dates, expected in ((("", ""), [("chat-.csv", 2, 11.0)]), (("2026-11-21", "2026-11-22"), [])):
         names = [f"{team}-{date}.csv" for team, date in zip(("chat", "code"), dates, strict=True)]
         files = dict(zip(names, (as_csv(*lines[3:]), as_csv(*lines[:3])), strict=True))
         at = settle(tmp_path / (dates[0] or "none"), [("", {**telemetry, **files})])
-        assert ask(at, warned).rows() == expected
+        assert warned(at, "bill_displaced", "subject, affected, amount_usd") == expected
 
 
 @pytest.mark.parametrize(
@@ -459,8 +468,7 @@ def test_usage_that_a_later_file_of_credits_replaces_is_named(
     bills = {"focus-2026-11-21.csv": used, "focus-2026-11-22.csv": as_csv({**CHARGE, **later})}
     at = settle(tmp_path, [("", telemetry | bills)])
     assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == float(later["EffectiveCost"])
-    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'bill_displaced'"
-    assert ask(at, warned).rows() == [("focus-2026-11-21.csv", 1, 300.0)]
+    assert warned(at, "bill_displaced", "subject, affected, amount_usd") == [("focus-2026-11-21.csv", 1, 300.0)]
 
 
 @pytest.mark.parametrize("column", ["BillingAccountId", "SubAccountId"])
@@ -473,9 +481,8 @@ def test_no_other_account_covers_what_an_export_replaced(tmp_path: Path, column:
         "other.csv": as_csv({**CHARGE, column: "other", "ResourceId": "default", "EffectiveCost": "1"}),
     }
     at = settle(tmp_path, [("", telemetry | bills)])
-    warned = "SELECT subject, amount_usd FROM warnings WHERE kind = 'bill_displaced'"
     assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 3 + 1
-    assert ask(at, warned).rows() == [("gpu.csv", 200.0)]
+    assert warned(at, "bill_displaced", "subject, amount_usd") == [("gpu.csv", 200.0)]
 
 
 def test_charges_and_credits_that_cancel_are_gone_none_the_less(tmp_path: Path) -> None:
@@ -483,8 +490,7 @@ def test_charges_and_credits_that_cancel_are_gone_none_the_less(tmp_path: Path) 
     gone = [{**CHARGE, "ResourceId": f"g-{usd}", "EffectiveCost": usd} for usd in ("100", "-100")]
     kept = [{**CHARGE, "ResourceId": name, "EffectiveCost": "1"} for name in ("i-7", "i-8", "i-9")]
     at = settle(tmp_path, [("", telemetry | {"gpu.csv": as_csv(*gone), "zz.csv": as_csv(*kept)})])
-    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'bill_displaced'"
-    assert ask(at, warned).rows() == [("gpu.csv", 2, 0.0)]
+    assert warned(at, "bill_displaced", "subject, affected, amount_usd") == [("gpu.csv", 2, 0.0)]
 
 
 @pytest.mark.parametrize(
@@ -506,15 +512,14 @@ def test_a_bill_that_another_replaces_with_no_date_to_tell_which_is_later_is_nam
         return as_csv(*({**CHARGE, "ResourceId": name, "EffectiveCost": str(usd)} for name, usd in charges.items()))
 
     telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
-    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'bill_undated'"
     total = "SELECT sum(amount_usd) FROM cost_records"
     at = settle(tmp_path / "undated", [("", telemetry | {"focus.csv": bill(earlier), "focus-v2.csv": bill(later)})])
     assert ask(at, total).item() == counted
-    assert ask(at, warned).rows() == expected
+    assert warned(at, "bill_undated", "subject, affected, amount_usd") == expected
     dated = {"focus-2026-11-21.csv": bill(earlier), "focus-2026-11-22.csv": bill(later)}
     at = settle(tmp_path / "dated", [("", telemetry | dated)])
     assert ask(at, total).item() == sum(later.values())
-    assert ask(at, warned).is_empty()
+    assert warned(at, "bill_undated", "subject, affected, amount_usd") == []
 
 
 @pytest.mark.parametrize(
@@ -538,8 +543,7 @@ def test_hours_after_midnight_that_two_exports_charge_for_are_named(
     }
     at = settle(tmp_path, [("", {"calls-20.csv": calls(random.Random(1), 20)} | bills)])
     assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 24 + hours / 2
-    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'cost_repeated'"
-    assert ask(at, warned).rows() == expected
+    assert warned(at, "cost_repeated", "subject, affected, amount_usd") == expected
 
 
 @pytest.mark.parametrize("named", [{"workload": "chat"}, {"session": "s1"}, {"pool": "chat"}, {}])
@@ -549,7 +553,6 @@ def test_rows_without_an_id_that_are_restated_in_a_new_file_are_named(
     """A review of 100 USD, restated as 110: both count, and nothing but their names shows that they may be one."""
     sources = SETTINGS.replace('cost_id = "id"\n', "")
     row = {"from": "2026-11-20T00:00:00Z", "until": "2026-11-21T00:00:00Z", **named}
-    warned = "SELECT subject, affected, amount_usd FROM warnings WHERE kind = 'cost_repeated'"
     for ids, expected in (({}, [("review-1.jsonl and review-2.jsonl", 1, 100.0)]), ({"id": "x"}, [])):
         reviews = {
             f"review-{n}.jsonl": lines({**row, "amount": usd, **{key: f"{name}{n}" for key, name in ids.items()}})
@@ -558,9 +561,10 @@ def test_rows_without_an_id_that_are_restated_in_a_new_file_are_named(
         telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
         at = settle(tmp_path / str(len(ids)), [("", telemetry | reviews)], SETTINGS if ids else sources)
         assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 210
-        assert ask(at, warned).rows() == expected
+        assert warned(at, "cost_repeated", "subject, affected, amount_usd") == expected
 
 
+@pytest.mark.only("warnings", "reconciliation")
 @pytest.mark.parametrize(
     ("services", "severity", "counted"),
     [('["compute*"]', "high", None), ('["Compute*", "*Storge*"]', "medium", 24.0), ('["Compute*"]', None, 24.0)],
@@ -589,17 +593,17 @@ def test_tags_of_the_settings_that_no_bill_has_are_named(tmp_path: Path, tag: st
     telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
     at = settle(tmp_path, [(f'[costs]\ntenant_tags = ["{tag}"]\n', telemetry | {"focus.csv": as_csv(CHARGE)})])
     assert ask(at, "SELECT any_value(tenant) FROM cost_records").item() == ("llm" if is_found else None)
-    found = ask(at, "SELECT subject FROM warnings WHERE kind = 'setting_unmatched'")["subject"].to_list()
-    assert found == ([] if is_found else ["costs, tenant_tags"])
+    assert warned(at, "setting_unmatched", "subject") == ([] if is_found else [("costs, tenant_tags",)])
 
 
+@pytest.mark.only("warnings", "reconciliation")
 def test_a_bill_that_names_nothing_of_telemetry_beside_one_that_does_is_named(tmp_path: Path) -> None:
     """24 USD of a day by the cloud's names, and 48 by the names of replicas: up to the smaller is paid twice."""
     telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
     day = {"from": "2026-11-20T10:00:00Z", "until": "2026-11-20T12:00:00Z", "currency": "USD"}
     focus = {**CHARGE, "ResourceId": "i-0abc", "EffectiveCost": "24", "Tags": ""}
     focus |= {"ChargePeriodStart": "2026-11-20T10:00:00Z", "ChargePeriodEnd": "2026-11-20T12:00:00Z"}
-    warned = "SELECT severity, subject, amount_usd FROM warnings WHERE kind = 'bill_apart'"
+    apart = "SELECT severity, subject, amount_usd FROM warnings WHERE kind = 'bill_apart'"
     bill = {"focus.csv": as_csv(focus)}
     for name, more, expected in (
         ("both", lines({**day, "id": "a", "amount": 48.0, "pool": "chat"}), [("high", "billing", 24.0)]),
@@ -607,4 +611,4 @@ def test_a_bill_that_names_nothing_of_telemetry_beside_one_that_does_is_named(tm
     ):
         listed = SETTINGS.replace('basis = "billing"', 'basis = "allocation"')
         at = settle(tmp_path / name, [("", telemetry | bill | ({"gpu-1.jsonl": more} if more else {}))], listed)
-        assert ask(at, warned).rows() == expected
+        assert ask(at, apart).rows() == expected

@@ -48,11 +48,16 @@ def _line(chance: Random, stage: Stage) -> Row:
         "billed_from": MONTH_NS,
         "period_start": begin,
         "period_end": begin + lasts,
-        "amount": chance.choice([1.5, 3.25, 12.0, -9.5]) + chance.randrange(100) / 100,
+        "amount": _amount(chance.choice([1.5, 3.25, 12.0]), chance.randrange(100)),
         "currency": chance.choice(["USD", "USD", "USD", "EUR", "CHF", "GBP"]),
         "service": chance.choice(SERVICES),
         **_for_what(chance, stage),
     }
+
+
+def _amount(dollars: float, cents: int) -> float:
+    """A fifth of the lines are credits."""
+    return (dollars + cents / 100) * (-1 if cents >= 80 else 1)
 
 
 def _for_what(chance: Random, stage: Stage) -> Row:

@@ -85,7 +85,7 @@ def price_rules(settings: Settings) -> pa.Table:
     return as_rows("price_rules", {"valid_from": begin and datetime.combine(begin, time(), UTC)})
 
 
-def source_files(context: Context, _batch: Batch) -> pa.Table:
+def source_files(context: Context, _batch: Batch | None = None) -> pa.Table:
     """Place, content and reader of every source, and when it was read; a row for each place where it lies or lay."""
     columns = ["source_id", "landing", "path", "content_hash", "reader", "ingested_ns"]
     lake = context.lake
