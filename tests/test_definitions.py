@@ -1,6 +1,7 @@
 """Dagster: its assets are what the nodes declare, its jobs do what `goodput run` does, and it shows what ran beside."""
 
 import csv
+import gzip
 import logging
 import os
 import re
@@ -10,6 +11,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -19,6 +21,7 @@ import pytest
 import yaml
 from dagster._core.test_utils import environ
 
+from collect.test_cost_dialects import CHARGE, as_csv
 from goodput.definitions import ASSETS, build_defs, hours_stale, landing_changed
 from goodput.errors import BlockedPartition
 from goodput.plumbing import dagster_sensors, plan, work
@@ -269,6 +272,21 @@ def test_jobs_compute_what_goodput_run_computes(
     mine, its = (pq.read_table(lake.catalog["goodput"].all_files()) for lake in (ours, theirs))
     assert mine.num_rows > 0
     assert mine.drop_columns("computed_at").equals(its.drop_columns("computed_at"))
+
+
+def test_a_new_bill_is_not_blocked_while_its_hours_wait(workspace: Workspace, instance: dg.DagsterInstance) -> None:
+    """Between the job that reads it and the one that computes its hours its dollars are in no bucket yet."""
+    begin, end = (datetime.fromtimestamp(at_s, UTC).isoformat() for at_s in (T0_S, T0_S + 3600))
+    bill = as_csv({**CHARGE, "ChargePeriodStart": begin, "ChargePeriodEnd": end})
+    (workspace.lake.root.parent / "landing/focus.csv.gz").write_bytes(gzip.compress(bill.encode()))
+    assert execute(workspace, instance, "ingest").success
+    workspace.lake.refresh()
+    assert list(Blocked(workspace.lake).all()) == []
+    (request,), _ = look(workspace, instance, hours_stale)
+    assert execute(workspace, instance, "hours", tags=dict(request.tags)).success
+    workspace.lake.refresh()
+    assert list(Blocked(workspace.lake).all()) == []
+    assert rows_by_partition(workspace.lake, "reconciliation")
 
 
 def test_a_job_waits_for_the_lock(workspace: Workspace, instance: dg.DagsterInstance) -> None:

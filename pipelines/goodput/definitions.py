@@ -138,14 +138,24 @@ def _job(name: str, steps: Sequence[dg.AssetsDefinition], description: str) -> U
     )
 
 
-def _has_hours(step: dg.AssetsDefinition) -> bool:
-    return any(spec.partitions_def for spec in step.specs)
+def _before_hours() -> list[dg.AssetsDefinition]:
+    """Steps of which nothing is made from hours: what is would be audited beside hours that are stale."""
+    steps = {node.name: step for node, step in zip(NODES, NODE_STEPS, strict=True)}
+    waiting: set[str] = set()
+    found = []
+    for node in in_order(NODES):
+        step = steps[node.name]
+        if any(spec.partitions_def for spec in step.specs) or waiting.intersection({*node.inputs, *node.consults}):
+            waiting.update(node.tables)
+        else:
+            found.append(step)
+    return found
 
 
 ingest = _job(
     "ingest",
-    [INGEST_STEP, *(step for step in NODE_STEPS if not _has_hours(step)), *END_STEPS],
-    "Read what is new in the landing zone, compute what has no hours, judge the alarms, publish.",
+    [INGEST_STEP, *_before_hours(), *END_STEPS],
+    "Read what is new in the landing zone, compute what hours are made from, judge the alarms, publish.",
 )
 hours = _job(
     "hours",
