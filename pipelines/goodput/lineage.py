@@ -8,7 +8,7 @@ from goodput.plumbing.stored_assets import DATABASE, StoredAsset, assets_of, ass
 from goodput.settings.watched import watched_relations
 
 LANDING = "landing"
-_READ_BY_ALARMS = (*watched_relations(), "ops_events")
+_READ_BY_ALARMS = (*watched_relations(), "ops_events", "watermark")
 
 INGEST = assets_of_layers(
     "ingest", ("collected", "conformed"), [LANDING], "Reads what is new in the landing zone into rows by contract."

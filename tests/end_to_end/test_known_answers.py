@@ -58,7 +58,7 @@ keep = ["tier"]
 ttft_s = 1.0
 match = { attributes = { team = "blue" } }
 [workloads.steps]
-match = { attributes = { step = "[12]" } }
+match = { attributes = { step = ["1", "2"] } }
 [workloads.eu]
 match = { attributes = { "acme.region" = "eu-*" } }
 [sources.log]

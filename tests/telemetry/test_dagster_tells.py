@@ -23,5 +23,5 @@ def test_the_steps_of_a_dagster_run_are_one_trace(tmp_path: Path) -> None:
     assert [root.name for root in roots.values()] == ["goodput step"] * len(steps)
     first = [span.name for span in spans if span.parent_id in roots]
     assert first[0] == "ingest"
-    assert {"compute warnings", "publish"} <= {*first}
+    assert {"compute cost_records", "publish"} <= {*first}
     assert collector.value("goodput.ingested.rows") == 24  # that make_workspace lands
