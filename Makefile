@@ -64,16 +64,14 @@ drill-fuzz: $(VENV)/ready ## What hostile telemetry and settings do to a run and
 
 drill: drill-landing drill-kill drill-full-disk drill-io drill-power drill-delivery drill-oracle drill-fuzz ## What a run, a disk and a receiver do to it, hundreds of times
 
-# `ray[default]` has the server of jobs, which KubeRay needs and the extra `cluster` leaves out.
 lock: $(VENV)/ready ## Resolve pyproject.toml anew into requirements.lock
 	$(BIN)/python -m pip install --quiet uv
 	$(BIN)/python -m uv pip compile pyproject.toml --all-extras --group dev --group build --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header --no-strip-extras --quiet --output-file requirements.lock
 	$(BIN)/python -m uv pip compile pyproject.toml --constraint requirements.lock --universal --python-version 3.11 \
 	  --generate-hashes --no-emit-index-url --no-annotate --no-header --no-strip-extras --quiet --output-file deploy/requirements.txt
-	echo 'ray[default]' | $(BIN)/python -m uv pip compile pyproject.toml - --extra cluster --constraint requirements.lock --universal \
-	  --python-version 3.11 --generate-hashes --no-emit-index-url --no-annotate --no-header --no-strip-extras --quiet \
-	  --output-file deploy/requirements-cluster.txt
+	$(BIN)/python -m uv pip compile pyproject.toml --extra cluster --constraint requirements.lock --universal --python-version 3.11 \
+	  --generate-hashes --no-emit-index-url --no-annotate --no-header --no-strip-extras --quiet --output-file deploy/requirements-cluster.txt
 
 relations: $(VENV)/ready ## docs/relations.md, from contracts and headers of sql/
 	PYTHONPATH=tests $(BIN)/python -m relations

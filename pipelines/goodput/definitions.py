@@ -3,10 +3,12 @@
 Every op does what the same step of `goodput run` does; the schedule, the sensors and backfills start them.
 """
 
+import os
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import takewhile
+from pathlib import Path
 from uuid import UUID
 
 import dagster as dg
@@ -218,8 +220,9 @@ def hourly(grace_s: float) -> dg.ScheduleDefinition:
 
 
 def build_defs(*, workspace: Workspace | None = None) -> dg.Definitions:
-    """All definitions, over the given workspace or over ./goodput.toml."""
-    at_work = workspace or Workspace()
+    """All definitions, over the given workspace, else over the settings in GOODPUT_CONFIG or in ./goodput.toml."""
+    named = os.environ.get("GOODPUT_CONFIG")  # where a launcher's run stands is the launcher's choice
+    at_work = workspace or Workspace(Path(named) if named else None)
     return dg.Definitions(
         assets=[landing, INGEST_STEP, *NODE_STEPS, *END_STEPS],
         jobs=[ingest, hours],

@@ -4,7 +4,6 @@ import functools
 import http.server
 import json
 import shutil
-import socket
 import subprocess
 import threading
 import time
@@ -20,6 +19,7 @@ import pytest
 from export.conftest import HOSTILE, asking
 from export.expected import expected
 from goodput.export.exposition import exposition
+from ports import free_port
 
 pytestmark = pytest.mark.skipif(shutil.which("prometheus") is None, reason="prometheus is not installed")
 
@@ -44,12 +44,6 @@ def serving(folder: Path) -> Iterator[int]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-def free_port() -> int:
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return found.getsockname()[1]
 
 
 class Prometheus:

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from goodput.notify.deliver import deliver
 from goodput.plumbing.lake import Lake
 from notify.alarms import event, settings_of, write_events
 from notify.receiver import Script, receiving
+from ports import free_port
 
 PROGRAM = shutil.which("prometheus-alertmanager") or shutil.which("alertmanager")
 pytestmark = pytest.mark.skipif(PROGRAM is None, reason="Alertmanager (prometheus-alertmanager) is not installed")
@@ -24,12 +24,6 @@ ROUTES = """
 route: {{receiver: hook, group_by: [alertname, pool], group_wait: 100ms, group_interval: 200ms, repeat_interval: 1h}}
 receivers: [{{name: hook, webhook_configs: [{{url: "http://127.0.0.1:{port}/", send_resolved: true}}]}}]
 """
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def eventually(holds: Callable[[], bool], seconds: float = 5) -> bool:
