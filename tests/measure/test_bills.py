@@ -163,6 +163,19 @@ def test_each_source_s_money_is_in_a_bucket_or_displaced_and_buckets_are_the_led
         assert by_bucket[bucket] == pytest.approx(ledger[bucket], rel=1e-9, abs=1e-9), bucket
 
 
+def test_a_source_pays_for_what_was_done_in_its_own_time() -> None:
+    """Two sources pay for a pool, 3 USD for 100 s and then 4 for 200 s, in which a second replica is up, half of it busy.
+
+    Of the 4 USD each has 2: the first source has paid for nothing but the idle time of the other.
+    """
+    records = [Record(3.0, 0, 100, pool="p"), Record(4.0, 100, 300, pool="p")]
+    sampled = [("a", "p", 0, 300), ("b", "p", 100, 300)]
+    fleet = Fleet([Try("t", "accepted", 200, 300, "b", "p")], sampled, records)
+    found = charged(fleet, relation="billed_buckets")
+    spent = {(row["dialect"], row["bucket"]): row["usd"] for row in found.iter_rows(named=True)}
+    assert spent == pytest.approx({("d0", "idle"): 3.0, ("d1", "idle"): 3.0, ("d1", "accepted"): 1.0})
+
+
 def test_shares_of_a_listed_price_add_up_to_the_cost() -> None:
     """1,000 input tokens at 2, of them 400 cached at the same price, and 50 output tokens at 8 USD per million."""
     bought = Try("q", "accepted", 0, 10, None, "api", "api", (1000, 400, 50))

@@ -240,6 +240,15 @@ def test_an_attempt_without_tokens_is_charged_by_its_time() -> None:
         ([Record(7.0, 0, 100, "r", "p")], 7.0 + 2.0),
         # so does one of its pool; and over an allocation of its time, of which half stays
         ([Record(7.0, 0, 100, pool="p"), Record(4.0, 50, 150, "r", "p", basis="allocation")], 7.0 + 2.0 + 1.5),
+        # of two allocations the one for that time goes, however dear the other
+        (
+            [
+                Record(7.0, 0, 100, "r", "p"),
+                Record(10.0, 0, 100, "r", "p", basis="allocation"),
+                Record(1.0, 100, 300, "r", "p", basis="allocation"),
+            ],
+            7.0 + 1.0,
+        ),
         ([Record(5.0, 0, 300, "r", "p", basis="allocation"), Record(9.0, 0, 300, "r", "p", basis="rate_card")], 5.0),
         # corrections count with their sign
         ([Record(7.0, 0, 300, "r", "p"), Record(-2.0, 0, 300, "r", "p")], 5.0),

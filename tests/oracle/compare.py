@@ -15,6 +15,7 @@ RELATIVE = 1e-9
 ABSOLUTE = 1e-12
 OF_ENDS = 1e-8  # an interval's: where labels leave little open, it is the root of a difference of nearly equal numbers
 OF_ERRORS = 1e-11  # dollars are added up to 1e-18, the squares of their errors to 1e-22
+OF_SECONDS = 1e-10  # those of a slice are parts of many, each added up to 1e-12
 OF_SHARES = 1e-8  # in windows that may cost a billionth of a dollar
 
 
@@ -58,9 +59,14 @@ class Comparison:
         """Compare one value; a set of values holds each that would be right."""
         place = (relation, column)
         self.compared[place] = self.compared.get(place, 0) + 1
-        absolute = OF_SHARES if column.startswith("share_") else OF_ERRORS if "error_usd" in column else ABSOLUTE
-        if not same(published, computed, absolute, OF_ENDS if "_ci_" in column else RELATIVE):
+        if not same(published, computed, _absolute(column), OF_ENDS if "_ci_" in column else RELATIVE):
             self.differences.append(Difference(relation, key, column, published, computed))
+
+
+def _absolute(column: str) -> float:
+    if column.startswith("share_"):
+        return OF_SHARES
+    return OF_ERRORS if "error_usd" in column else OF_SECONDS if column == "gpu_s" else ABSOLUTE
 
 
 def same(published: Any, computed: Any, absolute: float = ABSOLUTE, relative: float = RELATIVE) -> bool:

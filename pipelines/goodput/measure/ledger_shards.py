@@ -19,7 +19,7 @@ _JUDGED, _SHARDED = "judged_attempts", "sharded_attempts"
 # What shards read of all attempts together, and but for the weights what is united.
 _OF_ALL = (
     *("cost_pieces", "counter_steps", "model_bills", "named_costs", "pool_idle", "recorded_charges", "replica_costs"),
-    *("replica_hours", "replica_time"),
+    *("replica_hours", "source_charges"),
 )
 _WEIGHTS = "model_weights"
 _OF_SHARDS = ("attempt_costs", "model_charges", "named_pieces", "unplaced_time")

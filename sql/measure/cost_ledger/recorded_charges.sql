@@ -1,10 +1,9 @@
 -- description: What the records of each billing source charge for each resource in a step
--- grain: level, replica, pool, model, step_s, rank, dialect, basis, lasts, is_named
+-- grain: level, replica, pool, model, step_s, rank, dialect, basis, is_named
 -- reads: cost_pieces, replica_hours
--- unit: lasts: not at one instant; is_named: for a request or a session
+-- unit: is_named: for a request or a session
 SELECT
     c.level, c.replica, c.pool, c.model, c.step_s, c.rank, c.dialect, c.basis, c.is_best,
-    c.to_ns > c.from_ns AS lasts,
     coalesce(c.request_key, c.session_id) IS NOT NULL AS is_named,
     (c.pool, c.step_s // 3600) IN (SELECT (pool, epoch_hour) FROM replica_hours WHERE pool IS NOT NULL) AS is_pool_known,
     sum_usd(c.usd) AS usd

@@ -1,6 +1,6 @@
 -- description: What each replica cost in a step, and which part of that it was busy (docs/semantics.md#money)
 -- grain: replica, step_s
--- reads: cost_pieces, replica_hours, replica_time
+-- reads: replica_hours, replica_time, source_charges
 -- unit: usd is NULL where neither a cost record nor a rate gives the replica's cost: it is never guessed; error_ratio: by which part of
 -- usd it may be off, as its pool's cost is shared with replicas that nothing samples
 -- A replica counts as one GPU where no rate gives its number.
@@ -9,29 +9,8 @@ WITH live AS (
     FROM replica_time AS t
     JOIN replica_hours AS h ON h.replica = t.replica AND h.epoch_hour = t.step_s // 3600
 ),
-own AS (
-    SELECT replica, step_s, rank, sum_usd(usd) AS usd
-    FROM cost_pieces
-    WHERE level = 'replica'
-    GROUP BY replica, step_s, rank
-),
-at_once AS (
-    SELECT pool, step_s, rank, sum_usd(usd) AS usd
-    FROM cost_pieces
-    WHERE level = 'pool' AND to_ns = from_ns
-    GROUP BY pool, step_s, rank
-),
 charged AS (
-    SELECT l.replica, l.step_s, o.rank, o.usd * l.own_shares[o.rank] AS usd, false AS is_for_pool
-    FROM own AS o
-    JOIN live AS l USING (replica, step_s)
-    UNION ALL
-    SELECT replica, step_s, unnest([1, 2, 3]), unnest(pool_usd), true FROM live
-    UNION ALL
-    -- a charge of no duration is shared by the time that the pool's replicas were seen
-    SELECT l.replica, l.step_s, c.rank, c.usd * l.seen_ns / sum(l.seen_ns) OVER (PARTITION BY c.pool, c.step_s, c.rank), true
-    FROM at_once AS c
-    JOIN live AS l ON l.pool = c.pool AND l.step_s = c.step_s AND l.seen_ns > 0
+    SELECT replica, step_s, rank, usd, level = 'pool' AS is_for_pool FROM source_charges WHERE replica IS NOT NULL
     UNION ALL
     SELECT replica, step_s, 3, usd_per_s * rated_ns / 1e9, false FROM live WHERE usd_per_s IS NOT NULL
 ),

@@ -72,7 +72,7 @@ added_costs AS (
         coalesce(sum_usd(CASE WHEN bucket NOT IN ('accepted', 'unlabelled') THEN usd END), 0) AS wasted_usd,
         -- what one bucket has too much another has too little
         CASE WHEN count(usd) = count(error_usd) FILTER (WHERE usd IS NOT NULL)
-            THEN sqrt(sum_usd(CASE WHEN usd IS NOT NULL THEN error_usd ** 2 END)) END AS error_usd,
+            THEN sqrt(sum(error_usd ** 2 ORDER BY bucket) FILTER (WHERE usd IS NOT NULL)) END AS error_usd,
         any_value({low: ci_low_usd, high: ci_high_usd}) FILTER (WHERE bucket = 'accepted') AS accepted
     FROM waste
     GROUP BY ALL
