@@ -44,6 +44,7 @@ class Record:
     model: str | None = None
     basis: str = "billing"
     request_key: str | None = None
+    category: str | None = None  # of the charge
 
 
 @dataclass(frozen=True)

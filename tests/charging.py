@@ -97,6 +97,7 @@ def record_row(number: int, record: Record) -> Row:
         "pool": record.pool,
         "model": record.model,
         "request_key": record.request_key,
+        "charge_category": record.category,
         "period_start": at_us(record.start),
         "period_end": at_us(record.end),
         "amount_usd": record.usd,

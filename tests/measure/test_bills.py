@@ -140,7 +140,11 @@ def test_each_source_s_money_is_in_a_bucket_or_displaced_and_buckets_are_the_led
 ) -> None:
     bases = ("billing", "allocation", "rate_card", "overhead")
     models = [replace(record, end=record.start + draws.choice([0, 100, 3000])) for record in models]
-    records = [replace(record, basis=draws.choice(bases)) for record in [*fleet.records, *models]]
+    categories = (None, "Usage", "Credit")
+    records = [
+        replace(record, basis=draws.choice(bases), category=draws.choice(categories))
+        for record in [*fleet.records, *models]
+    ]
     fleet = replace(fleet, records=records, rates={}, price=None)
     found = charged(fleet, (0, 1), relation="billed_buckets")
     billed: dict[tuple[str, str], float] = defaultdict(float)
@@ -164,7 +168,7 @@ def test_each_source_s_money_is_in_a_bucket_or_displaced_and_buckets_are_the_led
 
 
 def test_a_source_pays_for_what_was_done_in_its_own_time() -> None:
-    """Two sources pay for a pool, 3 USD for 100 s and then 4 for 200 s, in which a second replica is up, half of it busy.
+    """Two sources pay for a pool, 3 USD for 100 s, then 4 for 200 s in which a second is up, half of it busy.
 
     Of the 4 USD each has 2: the first source has paid for nothing but the idle time of the other.
     """

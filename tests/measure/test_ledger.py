@@ -261,6 +261,36 @@ def test_the_better_basis_wins_for_the_time_that_it_covers(records: list[Record]
     assert whole_of(frame)["idle"] == pytest.approx(usd * 240 / 300)
 
 
+@pytest.mark.parametrize("category", ["Credit", "Tax", "Adjustment", "credit"])
+def test_what_prices_nothing_is_added_to_what_does(category: str) -> None:
+    """A replica is up for 300 s at a cent a second; half a dollar of a bill's, for it or its pool, prices no time."""
+    tries, sampled = [Try("a", "accepted", 0, 60, "r", "p")], [("r", "p", 0, 300)]
+    allocated, billed = Record(2.0, 0, 300, "r", "p", basis="allocation"), Record(7.0, 0, 300, "r", "p")
+    for added in (Record(0.5, 0, 300, "r", "p", category=category), Record(0.5, 0, 300, pool="p", category=category)):
+        frame = charged(Fleet(tries, sampled, [added], {"p": 0.01}))
+        assert whole_of(frame) == pytest.approx({"accepted": 3.5 * 60 / 300, "idle": 3.5 * 240 / 300})
+        assert set(frame["basis"]) == {"rate_card"}
+        assert sum(whole_of(charged(Fleet(tries, sampled, [added, allocated], {"p": 0.01}))).values()) == pytest.approx(
+            2.5
+        )
+        # a better basis displaces it as it does any other line
+        worse = replace(added, basis="rate_card")
+        assert sum(whole_of(charged(Fleet(tries, sampled, [billed, worse]))).values()) == pytest.approx(7.0)
+
+
+def test_where_nothing_prices_a_replica_or_a_model_credits_are_overhead() -> None:
+    """Nobody knows what the replica costs: not minus half a dollar. The calls cost their list price of 30 cents."""
+    tries, sampled = [Try("a", "accepted", 0, 60, "r", "p")], [("r", "p", 0, 300)]
+    frame = charged(Fleet(tries, sampled, [Record(-0.5, 0, 300, "r", "p", category="Credit")]))
+    found = {(row["bucket"], row["pool"]): row["usd"] for row in frame.to_dicts()}
+    assert found == {("accepted", "p"): None, ("idle", "p"): None, ("overhead", "p"): pytest.approx(-0.5)}
+    calls = [Try("b", "accepted", 0, 60, model="api", tokens=(100, 0, 10))]
+    credit = Record(-0.5, 0, 300, model="api", category="Credit")
+    frame = charged(Fleet(calls, records=[credit], price=(0.002, 0.01)))
+    found = {(row["bucket"], row["model"]): row["usd"] for row in frame.to_dicts()}
+    assert found == pytest.approx({("accepted", "api"): 0.3, ("overhead", "api"): -0.5})
+
+
 def test_what_is_paid_for_a_pool_is_shared_by_those_seen_and_says_how_far_it_may_be_off() -> None:
     """8 USD for an hour; of two replicas without samples one is busy for half of it, the other in its first quarter.
 

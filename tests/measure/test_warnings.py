@@ -570,6 +570,34 @@ def test_a_rate_that_matches_no_replica_or_pays_for_little_of_its_time_is_named(
     assert "such as r1: they are paid for 0.1 h in which requests show them up, of 24.0 h" in unsampled["message"]
 
 
+def test_a_rate_that_next_to_nothing_displaces_is_named(tmp_path: Path) -> None:
+    """Two replicas are up for 242 s each, at $3 an hour; a bill names one of them, for the hour."""
+    settings = '[rates.gpu]\npool = "blue"\nusd_per_gpu_hour = 3.0\n'
+    settings += bills(
+        "bill",
+        "bill.csv",
+        'basis = "billing"',
+        cost_id="id",
+        amount_usd="amount",
+        replica="replica",
+        charge_category="category",
+    )
+    rows = [*calls(replica="r1"), *[{**row, "id": f"b{row['id']}", "replica": "r2"} for row in calls(replica="r2")]]
+    hour = {"from": "2026-11-20T09:00:00Z", "until": "2026-11-20T10:00:00Z", "id": "x", "replica": "r2"}
+    for amount, category, is_named in ((0.99, "Usage", True), (1.01, "Usage", False), (0.99, "Credit", False)):
+        line = {**hour, "amount": amount, "category": category}
+        write(tmp_path / "landing/bill.csv", tuple(line), [line])
+        found = warned(tmp_path, settings, rows)
+        assert ("rate_displaced" in found) == is_named, (amount, category)
+        if is_named:
+            (row,) = found["rate_displaced"]
+            assert (row["severity"], row["subject"], row["affected"]) == ("high", "rates.gpu", 1)
+            assert row["amount_usd"] == pytest.approx(3 - 0.99)
+            assert (
+                "such as r2: what they charge for 1.00 h of GPUs is $0.99, at the rate that is $3.00" in row["message"]
+            )
+
+
 BILLS = bills("gpu", "gpu.csv", cost_id="invoice", amount_usd="amount", currency="currency")
 
 

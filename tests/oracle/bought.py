@@ -9,7 +9,7 @@ from oracle.fleet import Fleet, Row, exact
 from oracle.ledger_rows import Payment, cut_of, is_for_model, ledger_row
 from oracle.replicas import period, usd_in
 from oracle.spans import overlap
-from oracle.step import Step, best
+from oracle.step import Step, counting, covers
 
 KINDS = ("input_usd", "cached_input_usd", "output_usd")
 
@@ -29,12 +29,20 @@ class Bought:
                 billed[record["model"]].append(record)
         for model, records in billed.items():
             if not any(attempt["model"] == model for attempt in here):
-                for record in best(records):
+                for record in counting(records):
                     usd = usd_in(record, [step.span])
                     yield ledger_row("overhead", usd, Fraction(0), 0, model=model, record=record)
         for model in {attempt["model"] for attempt in here}:
             own = [Piece(self.fleet, attempt, step.span) for attempt in here if attempt["model"] == model]
-            yield from self._of_model(own, step, best(billed[model]))
+            counted = counting(billed[model])
+            if any(covers(record) for record in counted):
+                yield from self._of_model(own, step, counted)
+            else:
+                yield from self._of_model(own, step, [])
+                for record in counted:
+                    yield ledger_row(
+                        "overhead", usd_in(record, [step.span]), Fraction(0), 0, model=model, record=record
+                    )
 
     def _of_model(self, pieces: list[Piece], step: Step, records: list[Row]) -> Iterator[Row]:
         """Attempts of one model in a step, and the records that bill it."""
@@ -57,7 +65,7 @@ class Bought:
 
     def is_priced(self, attempt: Row, step: Step) -> bool:
         """Whether what an attempt took in a step has a price: its model's bill, a listed one, or its gateway's word."""
-        of_model = (r for r in self.records if is_for_model(r) and r["model"] == attempt["model"])
+        of_model = (r for r in self.records if is_for_model(r) and covers(r) and r["model"] == attempt["model"])
         if any(overlap(period(record), step.span) for record in of_model):
             return True
         piece = Piece(self.fleet, attempt, step.span)

@@ -42,7 +42,7 @@ def _put(chance: Random, fleet: Fleet, number: int, lines: list[Row]) -> None:
 def _line(chance: Random, stage: Stage) -> Row:
     begin = stage.begins_ns // HOUR * HOUR + chance.randint(-3, 4) * HOUR
     lasts = chance.choice([HOUR, HOUR, 24 * HOUR, 1800 * S])
-    return {
+    line = {
         "account": chance.choice(["a1", "a1", "a2"]),
         "sub_account": chance.choice(["s1", "s2"]),
         "billed_from": MONTH_NS,
@@ -53,11 +53,20 @@ def _line(chance: Random, stage: Stage) -> Row:
         "service": chance.choice(SERVICES),
         **_for_what(chance, stage),
     }
+    return line | {"category": _category(line["amount"])}
 
 
 def _amount(dollars: float, cents: int) -> float:
     """A fifth of the lines are credits."""
     return (dollars + cents / 100) * (-1 if cents >= 80 else 1)
+
+
+def _category(amount: float) -> str:
+    """Half of the negative amounts are credits, a tenth of the others are taxes; all else is use."""
+    cents = round(abs(amount) * 100)
+    if amount < 0:
+        return "Credit" if cents % 2 else "Usage"
+    return "Tax" if cents % 10 == 7 else "Usage"
 
 
 def _for_what(chance: Random, stage: Stage) -> Row:

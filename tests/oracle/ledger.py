@@ -17,7 +17,7 @@ from oracle.fleet import DAY, HOUR, Fleet, Row, S, exact
 from oracle.ledger_rows import NOBODY, Marks, Payment, cut_of, is_for_model, is_in, ledger_row, marked
 from oracle.replicas import Replicas, is_overhead, names_request, period, spans_of, usd_in
 from oracle.spans import Span, length, overlap
-from oracle.step import Step, best
+from oracle.step import Step, counting
 
 
 def bucket_of(request: Row) -> str:
@@ -86,6 +86,8 @@ class Ledger:
                 row = ledger_row("idle", idle, gpu_s, 0, pool=known.pool, replica=name, is_there=up > busy, payer=name)
                 yield marked(row, marks if known.is_sampled else Marks(True, None, None))
             yield from self._shared(own, step, busy_usd, gpus * Fraction(busy, S), doubt)
+        for pool, record, amount in step.added:
+            yield ledger_row("overhead", amount, Fraction(0), 0, pool=pool, record=record)
         told: set[tuple[str, str]] = set()
         for pool, record, amount in step.unseen:
             doubtful = sum((step.doubt[name] for name in self.replicas.of_pool(pool, step.hour)), Fraction(0))
@@ -167,7 +169,7 @@ class Ledger:
                 named = (replica,) if replica else tuple(record.get(name) for name in ("pool", "model"))
                 others[named if any(named) else (record["cost_id"],)].append(record)
         for records in others.values():
-            for record in best(records):
+            for record in counting(records):
                 yield ledger_row(
                     "unattributed", usd_in(record, [span]), Fraction(0), 0, **_scope(record), record=record
                 )

@@ -57,7 +57,7 @@ COLUMNS = {
     },
     "unused_cost_lines": {
         "source position cost_id dialect basis": "about files",
-        "charge_category": "always usage",
+        "charge_category": "as the bill has it",
         "period_end resource_id superseded_by_source superseded_by_line": "about files",
     },
 }

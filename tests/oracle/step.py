@@ -28,11 +28,12 @@ class Step:
         self.doubt = dict.fromkeys(self.known, Fraction(0))  # USD that others may have borne, had they been up unseen
         self.paid: list[tuple[str, Row, Fraction]] = []  # replica, record that pays for it, USD
         self.unseen: list[tuple[str, Row, Fraction]] = []  # pool of which no replica was seen, record, USD
+        self.added: list[tuple[str | None, Row, Fraction]] = []  # pool of a replica that nothing prices, record, USD
         self._charge()
 
     def up(self, name: str) -> list[Span]:
         """Time in which a replica was seen or a record names it."""
-        named = [period(row) for row, own in self.own if own == name]
+        named = [period(row) for row, own in self.own if own == name and covers(row)]
         return union([*self.seen[name], *within(union(named), [self.span])])
 
     def time(self) -> Iterator[Row]:
@@ -65,8 +66,18 @@ class Step:
                         self.doubt[name] += abs(usd) * (1 - self._seen_part(self.known[name].pool, moment))
             for pool in {pool for _, pool in self.pooled if not self._there(pool, moment)}:
                 records = [row for row, of in self.pooled if of == pool and overlap(period(row), moment)]
-                for record in best(records):
+                for record in counting(records):
                     self.unseen.append((pool, record, usd_in(record, [moment])))
+        self._leave_unpriced()
+
+    def _leave_unpriced(self) -> None:
+        """What credits and taxes charge prices no replica: where nothing else does, it is overhead of its pool."""
+        priced = {name for name in self.known if self.replicas.rate(name, self.hour)[0] is not None}
+        priced |= {name for name, record, _ in self.paid if covers(record)}
+        for name in self.known.keys() - priced:
+            self.added += [(self.known[name].pool, record, usd) for of, record, usd in self.paid if of == name]
+            self.usd[name], self.for_pool[name], self.doubt[name] = None, Fraction(0), Fraction(0)
+        self.paid = [paid for paid in self.paid if paid[0] in priced]
 
     def _seen_part(self, pool: str | None, moment: Span) -> Fraction:
         """Of the replicas of a pool that may have been up in a moment, those that were seen."""
@@ -83,18 +94,28 @@ class Step:
         there = self._there(pool, moment)
         named = [row for row, of in self.own if of == name and overlap(period(row), moment)]
         pooled = [row for row, of in self.pooled if of == pool and overlap(period(row), moment)]
-        if named or (pooled and name in there):
-            of_pool = best([*named, *pooled])
-            # a record of the pool covers each of its replicas, seen or not
-            shares = {
-                row["cost_id"]: Fraction(row in named) or Fraction(name in there, len(there) or 1) for row in of_pool
-            }
-            return [(row, usd_in(row, [moment]) * shares[row["cost_id"]]) for row in of_pool]
+        # a record of the pool covers each of its replicas, seen or not
+        counted = counting([*named, *pooled])
+        found: list[tuple[Row | None, Fraction]] = [
+            (row, usd_in(row, [moment]) / (1 if row in named else len(there)))
+            for row in counted
+            if row in named or name in there
+        ]
         rate, gpus = self.replicas.rate(name, self.hour)
-        return [] if rate is None or name not in there else [(None, rate * gpus * Fraction(length([moment]), S))]
+        if rate is not None and name in there and not any(covers(row) for row in counted):
+            found.append((None, rate * gpus * Fraction(length([moment]), S)))
+        if any(covers(row) for row in named) and not found:
+            found.append((named[0], Fraction(0)))  # displaced: it costs nothing, which is known
+        return found
 
 
-def best(records: list[Row]) -> list[Row]:
-    """Records of the best basis among some."""
-    rank = next((rank for rank in RANKS if any(row["basis"] == rank for row in records)), None)
-    return [row for row in records if row["basis"] == rank]
+def covers(record: Row) -> bool:
+    """Whether a record prices what it is for."""
+    return record.get("category") not in {"Credit", "Tax", "Adjustment"}
+
+
+def counting(records: list[Row]) -> list[Row]:
+    """Of some records those of the best basis that covers, and what credits and taxes of no worse one add."""
+    ranked = [(RANKS.index(row["basis"]), covers(row), row) for row in records]
+    best = min((rank for rank, is_price, _ in ranked if is_price), default=len(RANKS) - 1)
+    return [row for rank, _, row in ranked if rank <= best]

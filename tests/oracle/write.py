@@ -99,7 +99,7 @@ def _charge(line: Row) -> Row:
         "EffectiveCost": str(line["amount"]),
         "BillingCurrency": line["currency"],
         "ServiceName": line["service"],
-        "ChargeCategory": "Usage",
+        "ChargeCategory": line["category"],
         "Tags": json.dumps(tags),
     }
 

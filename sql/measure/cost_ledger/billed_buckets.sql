@@ -13,7 +13,8 @@ model_buckets AS (
 ),
 spent AS (
     SELECT
-        c.step_s, c.dialect, c.basis, coalesce(b.bucket, 'idle') AS bucket,
+        c.step_s, c.dialect, c.basis,
+        CASE WHEN r.usd IS NULL THEN 'overhead' ELSE coalesce(b.bucket, 'idle') END AS bucket,
         c.usd * CASE
             WHEN r.usd <> 0 THEN coalesce(b.usd / r.usd, 0)
             -- credits and charges that cancel out
@@ -21,7 +22,7 @@ spent AS (
         END AS usd
     FROM source_charges AS c
     JOIN replica_costs AS r USING (replica, step_s)
-    LEFT JOIN replica_buckets AS b USING (replica, step_s)
+    LEFT JOIN replica_buckets AS b ON r.usd IS NOT NULL AND b.replica = c.replica AND b.step_s = c.step_s
     UNION ALL
     SELECT step_s, dialect, basis, 'idle', usd FROM source_charges WHERE replica IS NULL
     UNION ALL

@@ -69,6 +69,13 @@ entries AS (
     GROUP BY ALL
     UNION ALL
     SELECT
+        NULL, NULL, step_s, 'overhead', pool, NULL, NULL, NULL, NULL, NULL,
+        sum_usd(added_usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL, NULL
+    FROM replica_costs
+    WHERE added_usd <> 0
+    GROUP BY ALL
+    UNION ALL
+    SELECT
         NULL, NULL, step_s, 'overhead', NULL, NULL, model, NULL, NULL, NULL,
         sum_usd(usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL, NULL
     FROM cost_pieces

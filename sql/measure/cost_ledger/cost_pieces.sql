@@ -4,6 +4,7 @@
 -- unit: level is what the record is for: replica, pool, model, request, or none known to telemetry
 -- What is spent on requests is what names one or a session, overhead, and what names a workload, route or tenant and no
 -- replica, pool or model. A request or session is looked for among requests that ended from found_from_ns on, before found_until_ns.
+-- covers: whether it prices what it is for; what credits, taxes and adjustments charge is added to whatever else does.
 -- Bills may call replicas by another name than telemetry does (the pod's uid, or its address). Where nothing shows whose name
 -- it is, a record is its pool's, if none of the pool's replicas is known by the name that its bills give it.
 WITH timed AS (
@@ -47,7 +48,7 @@ named AS (
 ),
 placed AS (
     SELECT
-        c.dialect, c.cost_id, c.basis, c.pool, c.model, c.workload, c.route, c.tenant, c.request_key, c.session_id,
+        c.dialect, c.cost_id, c.basis, coalesce(lower(c.charge_category) NOT IN ('credit', 'tax', 'adjustment'), true) AS covers, c.pool, c.model, c.workload, c.route, c.tenant, c.request_key, c.session_id,
         end_ns - lateness_ns AS found_from_ns,
         end_ns + reach_h * 3600000000000 AS found_until_ns,
         -- bills win over allocations, both over rate cards, for the time that they cover
@@ -81,7 +82,7 @@ SELECT
     -- where nothing shares the cost of a replica, pool or model, only its best basis counts
     level NOT IN ('pool', 'model') AND NOT (level = 'none' AND replica IS NOT NULL)
         -- of a replica whatever pool and model else its records name
-        OR rank = min(rank) OVER (
+        OR rank <= coalesce(min(rank) FILTER (WHERE covers) OVER (
             PARTITION BY level, step_s, CASE WHEN level = 'none' THEN [replica] ELSE [pool, model] END
-        ) AS is_best
+        ), 3) AS is_best
 FROM placed

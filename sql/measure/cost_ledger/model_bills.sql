@@ -1,11 +1,13 @@
 -- description: Bills of models that are bought by the token, in windows in which they were called
+-- unit: credits and taxes alone are no bill: they are overhead of the model
 -- grain: model, step_s
 -- reads: cost_pieces, ledger_pieces, replica_costs
 WITH bills AS (
-    SELECT model, step_s, rank, sum_usd(usd) AS usd
+    SELECT model, step_s, min(rank) FILTER (WHERE covers) AS rank, sum_usd(usd) AS usd
     FROM cost_pieces
     WHERE level = 'model' AND is_best
-    GROUP BY model, step_s, rank
+    GROUP BY model, step_s
+    HAVING bool_or(covers)
 )
 SELECT
     b.model, b.step_s, b.usd,

@@ -6,7 +6,7 @@
 WITH spans AS (
     SELECT replica, from_ns, until_ns AS to_ns, state AS source FROM replica_life
     UNION ALL
-    SELECT replica, from_ns, to_ns, 'own' || rank FROM cost_pieces WHERE level = 'replica'
+    SELECT replica, from_ns, to_ns, CASE WHEN covers THEN 'own' || rank ELSE 'added' END FROM cost_pieces WHERE level = 'replica'
     UNION ALL
     SELECT h.replica, p.from_ns, p.to_ns, 'pool'
     FROM pool_time AS p

@@ -1,11 +1,11 @@
 -- description: What is paid for a pool as such from moment to moment, and how many of its replicas were seen then (docs/semantics.md#what-a-replica-costs)
 -- grain: pool, step_s, from_ns
 -- reads: cost_pieces, ledger_options, replica_hours, replica_life
--- unit: paid1, usd_per_s1 ...: whether a record of that basis covers the time, spent evenly over its period, and what it pays;
+-- unit: paid1: whether a record of that basis covers the time; usd_per_s1: what all of that basis pay, spent evenly over their periods;
 -- possible: replicas that may have been up, as nothing samples some of them
 -- Charges of no duration are not here, nor are pools that telemetry does not know.
 WITH billed AS (
-    SELECT pool, rank, step_s, from_ns, to_ns, (usd * 1e9 / (to_ns - from_ns))::DECIMAL(38, 18) AS usd_per_s
+    SELECT pool, rank, step_s, from_ns, to_ns, covers, (usd * 1e9 / (to_ns - from_ns))::DECIMAL(38, 18) AS usd_per_s
     FROM cost_pieces
     WHERE level = 'pool' AND to_ns > from_ns AND (pool, step_s // 3600) IN (SELECT (pool, epoch_hour) FROM replica_hours)
 ),
@@ -21,18 +21,18 @@ seen AS (
     JOIN replica_life AS l ON l.replica = h.replica AND l.state = 'up' AND l.from_ns < s.end_ns AND l.until_ns > s.begin_ns
 ),
 changes AS (
-    SELECT pool, step_s, unnest([from_ns, to_ns]) AS ns, unnest([1, -1]) AS change, 0 AS rank, sampled, 0 AS usd_per_s FROM seen
+    SELECT pool, step_s, unnest([from_ns, to_ns]) AS ns, unnest([1, -1]) AS change, 0 AS rank, sampled, false AS covers, 0 AS usd_per_s FROM seen
     UNION ALL
-    SELECT pool, step_s, unnest([from_ns, to_ns]), unnest([1, -1]), rank, NULL, usd_per_s FROM billed
+    SELECT pool, step_s, unnest([from_ns, to_ns]), unnest([1, -1]), rank, NULL, covers, usd_per_s FROM billed
 ),
 moments AS (
     SELECT
         pool, step_s, ns,
         sum(change) FILTER (WHERE rank = 0) AS seen,
         sum(change) FILTER (WHERE sampled) AS sampled,
-        sum(change) FILTER (WHERE rank = 1) AS paid1, sum(change * usd_per_s) FILTER (WHERE rank = 1) AS usd_per_s1,
-        sum(change) FILTER (WHERE rank = 2) AS paid2, sum(change * usd_per_s) FILTER (WHERE rank = 2) AS usd_per_s2,
-        sum(change) FILTER (WHERE rank = 3) AS paid3, sum(change * usd_per_s) FILTER (WHERE rank = 3) AS usd_per_s3
+        sum(change) FILTER (WHERE rank = 1 AND covers) AS paid1, sum(change * usd_per_s) FILTER (WHERE rank = 1) AS usd_per_s1,
+        sum(change) FILTER (WHERE rank = 2 AND covers) AS paid2, sum(change * usd_per_s) FILTER (WHERE rank = 2) AS usd_per_s2,
+        sum(change) FILTER (WHERE rank = 3 AND covers) AS paid3, sum(change * usd_per_s) FILTER (WHERE rank = 3) AS usd_per_s3
     FROM changes
     GROUP BY pool, step_s, ns
 ),

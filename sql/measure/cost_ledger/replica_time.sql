@@ -1,16 +1,16 @@
 -- description: Time that a replica was up in each step, and how much of what its pool is paid then may be others' (docs/semantics.md#what-a-replica-costs)
 -- grain: replica, step_s
 -- reads: paid_stretches
--- unit: nanoseconds; seen by samples or attempts; rated: seen while no record pays for it
+-- unit: nanoseconds; seen by samples or attempts; rated: seen while no record covers it
 -- A replica is up while samples or attempts show it (replica_life), and while it was billed. What is paid for a pool is, at each
 -- moment, shared by the replicas seen then. pool_error_usd: by how much less it may be, had all been up that nothing samples.
 WITH shared AS (
     SELECT
         *,
         CASE WHEN seen AND seen_of_pool > 0 THEN
-            coalesce(CASE WHEN pool1 THEN usd_per_s1 END, 0)
-            + coalesce(CASE WHEN pool2 AND NOT displaced2 THEN usd_per_s2 END, 0)
-            + coalesce(CASE WHEN pool3 AND NOT displaced3 THEN usd_per_s3 END, 0)
+            coalesce(usd_per_s1, 0)
+            + CASE WHEN displaced2 THEN 0 ELSE coalesce(usd_per_s2, 0) END
+            + CASE WHEN displaced3 THEN 0 ELSE coalesce(usd_per_s3, 0) END
         END * long_ns / 1e9 / seen_of_pool AS pool_usd
     FROM paid_stretches
 )

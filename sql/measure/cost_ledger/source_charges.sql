@@ -1,11 +1,11 @@
 -- description: What the records of each billing source charge for each replica in a step, and what of that a better basis displaces (docs/semantics.md#what-a-replica-costs)
--- grain: level, payer, replica, step_s, dialect, basis
+-- grain: level, payer, replica, step_s, dialect, basis, covers
 -- reads: cost_pieces, paid_stretches, pool_time, replica_hours, replica_time, source_rates
 -- unit: payer is the replica or pool that is charged for; replica NULL: what is charged for a pool while none of its replicas is seen
 -- A charge of no duration covers nothing and nothing covers it: one for a pool is shared by the time that its replicas were seen.
 WITH paid AS (
     SELECT
-        r.level, r.payer, s.replica, r.step_s, r.rank, r.dialect, r.basis,
+        r.level, r.payer, s.replica, r.step_s, r.rank, r.dialect, r.basis, r.covers,
         r.usd_per_s * s.long_ns / 1e9 / CASE r.level WHEN 'pool' THEN s.seen_of_pool ELSE 1 END AS usd,
         r.rank = 2 AND s.displaced2 OR r.rank = 3 AND s.displaced3 AS displaced
     FROM source_rates AS r
@@ -15,17 +15,17 @@ WITH paid AS (
     WHERE r.level = 'replica' OR s.seen AND s.seen_of_pool > 0
     UNION ALL
     SELECT
-        r.level, r.payer, NULL, r.step_s, r.rank, r.dialect, r.basis, r.usd_per_s * (p.to_ns - p.from_ns) / 1e9,
+        r.level, r.payer, NULL, r.step_s, r.rank, r.dialect, r.basis, r.covers, r.usd_per_s * (p.to_ns - p.from_ns) / 1e9,
         r.rank = 2 AND p.paid1 OR r.rank = 3 AND (p.paid1 OR p.paid2)
     FROM source_rates AS r
     JOIN pool_time AS p ON p.pool = r.payer AND p.step_s = r.step_s AND p.from_ns >= r.from_ns AND p.from_ns < r.to_ns
     WHERE r.level = 'pool' AND p.seen = 0
     UNION ALL
-    SELECT level, replica, replica, step_s, rank, dialect, basis, usd, false
+    SELECT level, replica, replica, step_s, rank, dialect, basis, covers, usd, false
     FROM cost_pieces
     WHERE level = 'replica' AND to_ns = from_ns
     UNION ALL
-    SELECT c.level, c.pool, t.replica, c.step_s, c.rank, c.dialect, c.basis, c.usd * coalesce(t.share, 1), false
+    SELECT c.level, c.pool, t.replica, c.step_s, c.rank, c.dialect, c.basis, c.covers, c.usd * coalesce(t.share, 1), false
     FROM cost_pieces AS c
     LEFT JOIN (
         SELECT pool, step_s, replica, seen_ns / sum(seen_ns) OVER (PARTITION BY pool, step_s) AS share
@@ -36,7 +36,7 @@ WITH paid AS (
         AND (c.pool, c.step_s // 3600) IN (SELECT (pool, epoch_hour) FROM replica_hours)
 )
 SELECT
-    level, payer, replica, step_s, rank, dialect, basis,
+    level, payer, replica, step_s, rank, dialect, basis, covers,
     sum_usd(CASE WHEN displaced THEN 0 ELSE usd END) AS usd,
     sum_usd(CASE WHEN displaced THEN usd ELSE 0 END) AS displaced_usd
 FROM paid
