@@ -361,6 +361,8 @@ CREATE OR REPLACE TEMP MACRO rates_unlike_variance(rate, draws) AS
 -- leaves of one cell, or of rates all alike, is no difference.
 CREATE OR REPLACE TEMP MACRO rates_differ(unlike, df, requests_per_draw) AS
     coalesce(unlike / requests_per_draw > df + sqrt(2 * df) + 1e-9, false);
+-- Whether there are labels enough to compare the parts of a window: two for each cell on average. Fewer tell places apart alone.
+CREATE OR REPLACE TEMP MACRO labels_tell_times_apart(labelled, cells) AS labelled >= 2 * cells;
 -- How far a labelled request's session is labelled with it: the share of its other requests that is, beyond that of all.
 CREATE OR REPLACE TEMP MACRO labelled_together(sampling, drawn, labelled_pairs, half_labelled_pairs) AS CASE
     WHEN sampling = 'session' THEN 1

@@ -27,15 +27,28 @@ cells AS (
     JOIN slices AS s USING (cut)
     LEFT JOIN kept_codes AS n ON n.window_s = c.window_s AND n.start_s = c.start_s
 ),
-summed AS (
+-- what chi-square is made of, of cells and of the places that they are parts of
+added AS (
     SELECT
-        slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
-        rates_unlike(sum_steady(labelled ** 2 / need), sum(labelled), sum(need)) AS unlike,
-        count(*) - 1 AS df,
+        slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route,
+        sum_steady(labelled ** 2 / need) AS cell_squares, count(*) AS cells,
         sum(need) AS need, sum(labelled) AS labelled, sum(passed) AS passed,
         sum(partly_judged) AS partly_judged, sum(known_failed) AS known_failed,
         sum(COLUMNS('_(tokens|squares)$'))
     FROM cells
+    GROUP BY ALL
+),
+summed AS (
+    SELECT
+        slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
+        labels_tell_times_apart(sum(labelled), sum(cells)) AS by_time,
+        rates_unlike(CASE WHEN by_time THEN sum_steady(cell_squares) ELSE sum_steady(labelled ** 2 / need) END, sum(labelled), sum(need))
+            AS unlike,
+        CASE WHEN by_time THEN sum(cells) ELSE count(*) END - 1 AS df,
+        sum(need) AS need, sum(labelled) AS labelled, sum(passed) AS passed,
+        sum(partly_judged) AS partly_judged, sum(known_failed) AS known_failed,
+        sum(COLUMNS('_(tokens|squares)$'))
+    FROM added
     GROUP BY ALL
 ),
 tested AS (
@@ -52,28 +65,40 @@ tested AS (
         AND c.k_pool IS NOT DISTINCT FROM s.k_pool AND c.k_route IS NOT DISTINCT FROM s.k_route
 ),
 -- only where label rates differ are cells looked at again
-placed AS (
-    SELECT
-        slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
-        NULL AS model, NULL AS pool, NULL AS route, NULL AS part_s,
-        * EXCLUDE (slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload)
-    FROM tested
-    WHERE NOT differs
-    UNION ALL BY NAME
-    SELECT
-        c.* REPLACE (
-            CASE WHEN c.labelled >= 2 THEN c.model END AS model,
-            CASE WHEN c.labelled >= 2 THEN c.pool END AS pool,
-            CASE WHEN c.labelled >= 2 THEN c.route END AS route,
-            CASE WHEN c.labelled >= 2 THEN c.part_s END AS part_s
-        ),
-        true AS differs
+apart AS (
+    SELECT c.* REPLACE (CASE WHEN s.by_time THEN c.part_s END AS part_s)
     FROM cells AS c
     JOIN tested AS s
         ON s.differs AND s.slice = c.slice AND s.slice_value IS NOT DISTINCT FROM c.slice_value
         AND s.window_s = c.window_s AND s.start_s = c.start_s AND s.workload = c.workload
         AND s.k_workload IS NOT DISTINCT FROM c.k_workload AND s.k_model IS NOT DISTINCT FROM c.k_model
         AND s.k_pool IS NOT DISTINCT FROM c.k_pool AND s.k_route IS NOT DISTINCT FROM c.k_route
+),
+placed AS (
+    SELECT
+        slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
+        NULL AS model, NULL AS pool, NULL AS route, NULL AS part_s,
+        * EXCLUDE (slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, by_time)
+    FROM tested
+    WHERE NOT differs
+    UNION ALL BY NAME
+    SELECT
+        * REPLACE (
+            CASE WHEN labelled >= 2 THEN model END AS model,
+            CASE WHEN labelled >= 2 THEN pool END AS pool,
+            CASE WHEN labelled >= 2 THEN route END AS route,
+            CASE WHEN labelled >= 2 THEN part_s END AS part_s
+        ),
+        true AS differs
+    FROM (
+        SELECT
+            slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s,
+            sum(need) AS need, sum(labelled) AS labelled, sum(passed) AS passed,
+            sum(partly_judged) AS partly_judged, sum(known_failed) AS known_failed,
+            sum(COLUMNS('_(tokens|squares)$'))
+        FROM apart
+        GROUP BY ALL
+    )
 )
 SELECT
     slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s,
