@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from math import inf, sqrt
 
-from oracle.estimate import Sample, design_effect, drawn_together, strata_of, total
-from oracle.fleet import Fleet, Row, S
+from oracle.estimate import Sample, cell_of, design_effect, drawn_together, strata_of, tell_times_apart, total
+from oracle.fleet import Fleet, Row
 from oracle.weights import Judged, Weights, expanded_rate, slope_towards, spread_of
 
 
@@ -147,13 +147,14 @@ def _samples(own: list[Row], needing: list[Row], sampling: str, window_s: int, o
         effect = design_effect(labelled, sum(row["pass_quality"] for row in labelled), together)
     strata, differs = strata_of(needing, window_s, sampling) if needing else ([], False)
     counted: dict[Hashable, list[Row]] = defaultdict(list)
+    depth = 4 if tell_times_apart(needing, window_s) else 3
     for rows in strata:
         known = sum(row["pass_quality"] is not None for row in rows)
-        cells = {_cell(row, row["ended_at"], window_s) for row in rows}
+        cells = {cell_of(row, row["ended_at"], window_s)[:depth] for row in rows}
         counted[cells.pop() if differs and len(cells) == 1 and known >= 2 else None] += rows
     spent: dict[Hashable, list[Row]] = defaultdict(list)
     for row in own:
-        cell = _cell(row, row["step_ns"], window_s)
+        cell = cell_of(row, row["step_ns"], window_s)[:depth]
         spent[cell if cell in counted else None].append(row)
     design = (effect, 2 if differs else 1, of_all)
     return [_sample(rows, counted.get(cell, []), design, window_s) for cell, rows in spent.items()]
@@ -171,18 +172,13 @@ def _sample(rows: list[Row], needing: list[Row], design: tuple[float, int, Fract
     spent: dict[tuple[Hashable, ...], Fraction] = defaultdict(Fraction)
     for row in rows:
         if row["bucket"] in {"accepted", "rejected", "unlabelled"}:
-            spent[row["bucket"], row["request_key"], _cell(row, row["step_ns"], window_s)] += row["direct_usd"]
+            spent[row["bucket"], row["request_key"], cell_of(row, row["step_ns"], window_s)] += row["direct_usd"]
     passed, failed = ([usd for key, usd in spent.items() if key[0] == of] for of in ("accepted", "rejected"))
     weights = Weights.of(passed, failed, spent.values())
     usd, worth = judged + unlabelled, len(passed) + len(failed)
     size = inf if m == n else worth * (n - 1) / (n - m) / effect
     of_each = Judged(n, m, float(usd), [float(w) for w in passed], [float(w) for w in failed], effect)
     return Sample(usd, accepted, most, usd * rate, size, 0.0, rate, m, weights, of_each)
-
-
-def _cell(row: Row, at_ns: int, window_s: int) -> Hashable:
-    part_s = max(window_s // 24, min(window_s, 300))
-    return row["model"], row["pool"], row["route"], at_ns // S // part_s
 
 
 def _spent(rows: list[Row], bucket: str) -> Fraction:

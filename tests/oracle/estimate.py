@@ -122,21 +122,40 @@ def _known_failed(rows: list[Row]) -> list[Row]:
 
 def strata_of(needing: list[Row], window_s: int, sampling: str) -> tuple[list[list[Row]], bool]:
     """A workload's cells where their label rates differ, and whether they do."""
-    cells: dict[Hashable, list[Row]] = defaultdict(list)
-    part_s = max(window_s // 24, min(window_s, 300))
-    for row in needing:
-        cells[row["model"], row["pool"], row["route"], row["ended_at"] // S // part_s].append(row)
-    counts = [(len(cell), sum(row["pass_quality"] is not None for row in cell)) for cell in cells.values()]
-    need, labelled = (sum(numbers) for numbers in zip(*counts, strict=True))
+    cells = list(_cells(needing, window_s).values())
+    need, labelled = len(needing), _labelled(needing)
     if labelled in {0, need}:
         return [needing], False
     rate, freedom = labelled / need, len(cells) - 1
-    unlike = sum((m - n * rate) ** 2 / (n * rate * (1 - rate)) for n, m in counts)
+    unlike = sum((_labelled(cell) - len(cell) * rate) ** 2 / (len(cell) * rate * (1 - rate)) for cell in cells)
     if unlike / _requests_per_draw(needing, sampling) <= freedom + sqrt(2 * freedom) + 1e-9:
         return [needing], False
-    apart = [cell for cell, (_, m) in zip(cells.values(), counts, strict=True) if m >= 2]
-    rest = [row for cell, (_, m) in zip(cells.values(), counts, strict=True) if m < 2 for row in cell]
+    apart = [cell for cell in cells if _labelled(cell) >= 2]
+    rest = [row for cell in cells if _labelled(cell) < 2 for row in cell]
     return [*apart, *([rest] if rest else [])], True
+
+
+def cell_of(row: Row, at_ns: int, window_s: int) -> tuple[Hashable, ...]:
+    """Where and in which part of a window something was."""
+    return row["model"], row["pool"], row["route"], at_ns // S // max(window_s // 24, min(window_s, 300))
+
+
+def tell_times_apart(needing: list[Row], window_s: int) -> bool:
+    """Whether there are two labels for each place and part of the window that needs any."""
+    return _labelled(needing) >= 2 * len({cell_of(row, row["ended_at"], window_s) for row in needing})
+
+
+def _cells(needing: list[Row], window_s: int) -> dict[Hashable, list[Row]]:
+    """Requests by place and part of the window, or by place alone where labels are too few for that."""
+    known = 4 if tell_times_apart(needing, window_s) else 3
+    found: dict[Hashable, list[Row]] = defaultdict(list)
+    for row in needing:
+        found[cell_of(row, row["ended_at"], window_s)[:known]].append(row)
+    return found
+
+
+def _labelled(rows: list[Row]) -> int:
+    return sum(row["pass_quality"] is not None for row in rows)
 
 
 def _requests_per_draw(needing: list[Row], sampling: str) -> float:

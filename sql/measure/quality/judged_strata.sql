@@ -2,9 +2,24 @@
 -- grain: window_s, start_s, workload, model, evaluator, label, pool, route, part_s
 -- reads: judged_cells, judged_clusters, workload_rules
 -- unit: need: answers, of one label as large a part of them as of the judged ones; open: those that nobody judged
-WITH clustered AS (
+WITH timed AS (
+    SELECT
+        *,
+        labels_tell_times_apart(
+            sum(judged) FILTER (WHERE label IS NULL) OVER of_evaluator, count(*) FILTER (WHERE label IS NULL) OVER of_evaluator) AS by_time
+    FROM judged_cells
+    WINDOW of_evaluator AS (PARTITION BY window_s, start_s, workload, model, evaluator)
+),
+cells AS (
+    SELECT
+        window_s, start_s, workload, model, evaluator, label, pool, route, CASE WHEN by_time THEN part_s END AS part_s,
+        sum(answered) AS answered, sum(judged) AS judged, sum(passed) AS passed
+    FROM timed
+    GROUP BY ALL
+),
+clustered AS (
     SELECT c.*, w.sampling, p.pairs, p.labelled_pairs, p.half_labelled_pairs
-    FROM judged_cells AS c
+    FROM cells AS c
     LEFT JOIN (SELECT workload, sampling FROM workload_rules) AS w USING (workload)
     LEFT JOIN judged_clusters AS p
         ON p.window_s = c.window_s AND p.start_s = c.start_s AND p.workload = c.workload AND p.model = c.model
@@ -23,9 +38,14 @@ rated AS (
     WINDOW of_row AS (PARTITION BY window_s, start_s, workload, model, evaluator, label)
 ),
 placed AS (
-    SELECT *, bool_or(is_uneven) OVER of_evaluator AS differs
+    SELECT
+        *,
+        bool_or(is_uneven) OVER of_evaluator AS differs,
+        sum(judged) FILTER (WHERE label IS NULL) OVER of_cell AS judged_by
     FROM rated
-    WINDOW of_evaluator AS (PARTITION BY window_s, start_s, workload, model, evaluator)
+    WINDOW
+        of_evaluator AS (PARTITION BY window_s, start_s, workload, model, evaluator),
+        of_cell AS (PARTITION BY window_s, start_s, workload, model, evaluator, pool, route, part_s)
 ),
 summed AS (
     SELECT

@@ -39,13 +39,24 @@ sliced AS (
     JOIN slices AS s USING (cut)
     LEFT JOIN kept_names AS n ON n.window_s = c.window_s AND n.start_s = c.start_s
 ),
+added AS (
+    SELECT
+        slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route,
+        sum_steady(CASE WHEN need > 0 THEN labelled ** 2 / need END) AS cell_squares, count_if(need > 0) AS cells,
+        sum(need) AS need, sum(labelled) AS labelled
+    FROM sliced
+    GROUP BY ALL
+),
 rated AS (
     SELECT
         slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,
         sum(need) AS need, sum(labelled) AS labelled,
-        rates_unlike(sum_steady(CASE WHEN need > 0 THEN labelled ** 2 / need END), sum(labelled), sum(need)) AS unlike,
-        count_if(need > 0) - 1 AS df
-    FROM sliced
+        labels_tell_times_apart(sum(labelled), sum(cells)) AS by_time,
+        rates_unlike(
+            CASE WHEN by_time THEN sum_steady(cell_squares) ELSE sum_steady(CASE WHEN need > 0 THEN labelled ** 2 / need END) END,
+            sum(labelled), sum(need)) AS unlike,
+        CASE WHEN by_time THEN sum(cells) ELSE count_if(need > 0) END - 1 AS df
+    FROM added
     GROUP BY ALL
 ),
 tested AS (
@@ -61,14 +72,23 @@ tested AS (
         AND c.k_workload IS NOT DISTINCT FROM r.k_workload AND c.k_model IS NOT DISTINCT FROM r.k_model
         AND c.k_pool IS NOT DISTINCT FROM r.k_pool AND c.k_route IS NOT DISTINCT FROM r.k_route
 ),
-placed AS (
-    SELECT c.*, t.differs, t.differs AND c.labelled >= 2 AS is_apart
+timed AS (
+    SELECT c.* REPLACE (CASE WHEN t.by_time THEN c.part_s END AS part_s), t.differs
     FROM sliced AS c
     JOIN tested AS t
         ON t.slice = c.slice AND t.slice_value IS NOT DISTINCT FROM c.slice_value
         AND t.window_s = c.window_s AND t.start_s = c.start_s AND t.workload = c.workload
         AND t.k_workload IS NOT DISTINCT FROM c.k_workload AND t.k_model IS NOT DISTINCT FROM c.k_model
         AND t.k_pool IS NOT DISTINCT FROM c.k_pool AND t.k_route IS NOT DISTINCT FROM c.k_route
+),
+placed AS (
+    SELECT
+        slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s,
+        bool_or(differs) AS differs, bool_or(differs) AND sum(labelled) >= 2 AS is_apart,
+        sum(need) AS need, sum(labelled) AS labelled, sum(passed) AS passed,
+        sum(COLUMNS('_(requests|usd|squares)$'))
+    FROM timed
+    GROUP BY ALL
 )
 SELECT
     slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload,

@@ -32,7 +32,7 @@ class Scenario:
     windows: int = WINDOWS
     sampling: Literal["random", "session", "none"] = "random"
     bound: bool = False
-    partly_alike: bool = False  # sessions fare alike in part: no exact interval is known
+    is_exact_known: bool = True  # not where sessions fare alike in part, nor where strata are not the cells
 
     def run(self, seed: int) -> "Run":
         """Draw the windows with a seed and measure them."""
@@ -72,7 +72,7 @@ class Run:
         columns = ("goodput_ci_low_rps", "goodput_ci_high_rps", "goodput_rps")
         each = sum(cell.requests for cell in self.scenario.cells)
         truth = self.drawn.truth(self.scenario.windows)
-        exact = None if self.scenario.partly_alike else self.exact()
+        exact = self.exact() if self.scenario.is_exact_known else None
         return Trial(*map(self._column, columns), truth, each, exact)
 
     def tokens(self) -> Trial:
@@ -80,7 +80,7 @@ class Run:
         columns = ("output_token_goodput_ci_low_tps", "output_token_goodput_ci_high_tps", "output_token_goodput_tps")
         each = float(self.drawn.tokens.sum()) / self.scenario.windows
         truth = self.drawn.token_truth(self.scenario.windows)
-        if self.scenario.partly_alike or any(cell.tokens_if_failed != 1 for cell in self.scenario.cells):
+        if not self.scenario.is_exact_known or any(cell.tokens_if_failed != 1 for cell in self.scenario.cells):
             return Trial(*map(self._column, columns), truth, each)
         windows = self.scenario.windows
         mean = np.bincount(self.drawn.window, weights=self.drawn.tokens, minlength=windows)
@@ -159,7 +159,7 @@ def sessions(n: int, label_rate: float, *, by_session: bool, alike: float = 1.0,
     how = "by session" if by_session else "by request"
     name = f"n {n}, sessions of 5 alike {alike:g}, labels {how} {100 * label_rate:g} %, p {pass_rate:g}"
     cells = [Cell(n, pass_rate, label_rate, session=5, by_session=by_session, alike=alike)]
-    return Scenario(name, cells, partly_alike=alike < 1)
+    return Scenario(name, cells, is_exact_known=alike == 1)
 
 
 def routes(n: int, rates: Sequence[float] = (0.6, 0.1), passes: Sequence[float] = (0.6, 0.95)) -> Scenario:
@@ -168,6 +168,17 @@ def routes(n: int, rates: Sequence[float] = (0.6, 0.1), passes: Sequence[float] 
         Cell(n // 2, passed, rate, route=f"r{i}") for i, (rate, passed) in enumerate(zip(rates, passes, strict=True))
     ]
     return Scenario(f"n {n}, two routes, labels {rates}, p {passes}", cells)
+
+
+def routes_all_hour(n: int) -> Scenario:
+    """The same in each part of an hour: so few requests that their cells have a label or none."""
+    cells = [
+        Cell(n // 48, passed, rate, route=route, ends_s=150 * part + 1)
+        for part in range(24)
+        for route, rate, passed in (("r0", 0.4, 0.6), ("r1", 0.05, 0.95))
+    ]
+    name = f"n {n} over an hour, two routes, labels (0.4, 0.05), p (0.6, 0.95)"
+    return Scenario(name, cells, window_s=3600, is_exact_known=False)
 
 
 def minutes() -> Scenario:
@@ -208,6 +219,8 @@ SCENARIOS = (
     routes(100, (0.3, 0.3)),
     routes(400, (0.3, 0.03)),
     routes(200),
+    routes_all_hour(96),
+    routes_all_hour(240),
     minutes(),
     judged_more(1.5),
     judged_more(3),
