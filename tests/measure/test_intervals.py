@@ -28,6 +28,7 @@ QUICK = (
     goodput_windows.unlabelled(),
     goodput_windows.sessions(200, 0.3, by_session=True),
     goodput_windows.routes(200),
+    goodput_windows.routes_all_hour(96),
     goodput_windows.judged_more(3),
     goodput_windows.one(200, 0.8, 0.3, longer=0.3),
     goodput_windows.many(8, 40, 0.6, 0.1, longer=3),
