@@ -154,10 +154,13 @@ def test_labels_that_are_drawn_at_unlike_rates_are_named_with_the_cell(tmp_path:
 @pytest.mark.parametrize(
     ("unlike", "cell"),
     [
-        ({"tenant": lambda n: "acme" if n % 2 == 0 else "globex"}, "of tenant (acme 75.0|globex 10.0) % have one"),
+        (
+            {"tenant": lambda n: "acme" if n % 2 == 0 else "globex"},
+            r"tenant (acme|globex) from 2026-11-20 00:00 UTC on (75|10)\.0 % have one, of all 42\.5 % then",
+        ),
         (
             {"out": lambda n: 100 if n % 2 == 0 else 600},
-            "of answers of (64 to 127 tokens 75|512 to 1023 tokens 10).0 %",
+            r"answers of (64 to 127|512 to 1023) tokens from 2026-11-20 00:00 UTC on (75|10)\.0 % have one, of all",
         ),
     ],
 )
@@ -173,6 +176,20 @@ def test_labels_by_tenant_or_length_are_named_too(tmp_path: Path, unlike: dict[s
     assert counts([found]) == [("medium", "rated", 34, 80)]
     assert re.search(cell, found["message"])
     assert "Estimates do not allow for that" in found["message"]
+
+
+def test_tenants_that_come_when_more_is_judged_are_drawn_alike(tmp_path: Path) -> None:
+    """Of the first day's calls, mostly acme's, 30 of 40 have a label, and of the next one's, mostly globex's, 4: each
+    day half and a tenth of both tenants. Each window is estimated by its own labels."""
+    settings = f"[workloads.rated.quality]\nmin_score = 0.5\n{LABELS}"
+    judged = [n for n in range(80) if (n % 4 != 3 and n < 40) or (n >= 40 and n % 10 == 5)]
+    rows = [{"request": f"a{n}", "evaluator": "judge", "score": 1, "at": BEGIN_S + 90_000} for n in judged]
+    write(tmp_path / "landing/labels.csv", ("request", "evaluator", "score", "at"), rows)
+    days = [BEGIN_S + 86_400 * (n // 40) + n % 40 for n in range(80)]
+    tenants = ["globex" if (n // 4 % 5 == 0) == (n < 40) else "acme" for n in range(80)]
+    both = calls(80, start=lambda n: days[n], end=lambda n: days[n] + 2, tenant=lambda n: tenants[n])
+    found = warned(tmp_path, settings, both)["label_uneven"]
+    assert not [row for row in found if "tenant" in row["message"]]
 
 
 def test_sessions_that_are_judged_whole_are_drawn_alike(tmp_path: Path) -> None:
@@ -269,6 +286,16 @@ def test_a_name_on_a_bill_that_two_replicas_have(tmp_path: Path) -> None:
     assert "several replicas (vllm-0, vllm-1)" in row["message"]
     write(at / "invoice.csv", header, [{**charged, "of": "vllm-1"}])
     assert "replica_name_shared" not in warned(tmp_path, settings)
+
+
+def test_files_with_rows_in_quarantine_are_named_until_they_are_mended(tmp_path: Path) -> None:
+    """Of 200 calls two end before they begin; of 300 two are less than 1 %."""
+    wrong = {"end": lambda n: BEGIN_S + 10 * n + (2 if n > 1 else -2)}
+    (found,) = warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", calls(200, **wrong))["record_quarantined"]
+    assert counts([found]) == [("high", "calls: serving_records", 2, 200)]
+    assert "2 of 200 row(s) of 1 file(s), such as calls.csv" in found["message"]
+    assert "record_quarantined" not in warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", calls(300, **wrong))
+    assert "record_quarantined" not in warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", calls(200))
 
 
 def test_files_without_a_row_that_counts_and_unknown_metrics(tmp_path: Path) -> None:

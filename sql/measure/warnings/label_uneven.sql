@@ -15,22 +15,31 @@ judged AS (
     SELECT
         workload, cut_by,
         any_value(label_rate) AS label_rate,
-        sum(df) + count(*) - 1 AS df,
-        sum_steady(chi_square)
-            + greatest(0, rates_unlike(sum_steady(label_draws ** 2 / draws), sum_steady(label_draws), sum_steady(draws))) AS unlike,
-        sum_steady(chi_square_variance) + sum_steady(rates_unlike_variance(rate, draws)) * (count(*) - 1) / count(*) AS variance,
+        -- places differ between windows too; tenants and lengths that come at other times are no reason why labels do
+        CASE cut_by WHEN 'place' THEN count(*) - 1 ELSE 0 END AS df_between,
+        sum(df) + df_between AS df,
+        sum_steady(chi_square) + CASE WHEN df_between > 0
+            THEN greatest(0, rates_unlike(sum_steady(label_draws ** 2 / draws), sum_steady(label_draws), sum_steady(draws))) ELSE 0 END
+            AS unlike,
+        sum_steady(chi_square_variance) + sum_steady(rates_unlike_variance(rate, draws)) * df_between / count(*) AS variance,
         -- the cell that is the furthest from all
         arg_max(
             {
                 words: CASE cut_by
                     WHEN 'place' THEN format(
                         'model {}, pool {}, route {} from {} UTC on', cell_model, cell_pool, cell_route, minute_utc(cell_start))
-                    WHEN 'tenant' THEN format('tenant {}', cell_tenant)
-                    ELSE format('answers of {} to {} tokens', cell_from_tokens, 2 * cell_from_tokens - 1)
+                    WHEN 'tenant' THEN format('tenant {} from {} UTC on', cell_tenant, minute_utc(cell_start))
+                    ELSE format('answers of {} to {} tokens from {} UTC on',
+                        cell_from_tokens, 2 * cell_from_tokens - 1, minute_utc(cell_start))
                 END,
-                rate: cell_labelled / cell_need_label
+                rate: cell_labelled / cell_need_label,
+                beside: CASE cut_by WHEN 'place' THEN format('{:.1f} %', 100 * label_rate) ELSE format('{:.1f} % then', 100 * labelled / need_label) END
             },
-            [(cell_labelled - cell_need_label * label_rate) ** 2 / cell_need_label, epoch(cell_start)]) AS cell,
+            [
+                (cell_labelled - cell_need_label * CASE cut_by WHEN 'place' THEN label_rate ELSE labelled / need_label END) ** 2
+                    / cell_need_label,
+                epoch(cell_start)
+            ]) AS cell,
         sum(labelled) AS labelled, sum(need_label) AS need,
         min(window_start) AS first_at, max(window_start) AS last_at
     FROM recent
@@ -43,8 +52,8 @@ scaled AS (
 SELECT
     'medium' AS severity,
     workload AS subject,
-    format('Labels of workload {} were not drawn alike: of {} {:.1f} % have one, of all {:.1f} %. {}',
-        workload, cell.words, 100 * cell.rate, 100 * label_rate,
+    format('Labels of workload {} were not drawn alike: of {} {:.1f} % have one, of all {}. {}',
+        workload, cell.words, 100 * cell.rate, cell.beside,
         CASE WHEN cut_by = 'place'
             THEN format('Estimates are made cell by cell for that; if nobody drew them by chance (thumbs, tickets), '
                 || 'set `sampling = "none"` in [workloads.{}.quality]', workload)
