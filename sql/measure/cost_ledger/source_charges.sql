@@ -5,14 +5,18 @@
 -- A charge of no duration covers nothing and nothing covers it: one for a pool is shared by the time that its replicas were seen.
 WITH paid AS (
     SELECT
-        r.level, r.payer, s.replica, r.step_s, r.rank, r.dialect, r.basis, r.covers,
-        r.usd_per_s * s.long_ns / 1e9 / CASE r.level WHEN 'pool' THEN s.seen_of_pool ELSE 1 END AS usd,
+        r.level, r.payer, s.replica, r.step_s, r.rank, r.dialect, r.basis, r.covers, r.usd_per_s * s.long_ns / 1e9 AS usd,
         r.rank = 2 AND s.displaced2 OR r.rank = 3 AND s.displaced3 AS displaced
     FROM source_rates AS r
-    JOIN paid_stretches AS s
-        ON s.step_s = r.step_s AND CASE r.level WHEN 'pool' THEN s.pool ELSE s.replica END = r.payer
-        AND s.from_ns >= r.from_ns AND s.from_ns < r.to_ns
-    WHERE r.level = 'replica' OR s.seen AND s.seen_of_pool > 0
+    JOIN paid_stretches AS s ON s.replica = r.payer AND s.step_s = r.step_s AND s.from_ns >= r.from_ns AND s.from_ns < r.to_ns
+    WHERE r.level = 'replica'
+    UNION ALL
+    SELECT
+        r.level, r.payer, s.replica, r.step_s, r.rank, r.dialect, r.basis, r.covers, r.usd_per_s * s.long_ns / 1e9 / s.seen_of_pool,
+        r.rank = 2 AND s.displaced2 OR r.rank = 3 AND s.displaced3
+    FROM source_rates AS r
+    JOIN paid_stretches AS s ON s.pool = r.payer AND s.step_s = r.step_s AND s.from_ns >= r.from_ns AND s.from_ns < r.to_ns
+    WHERE r.level = 'pool' AND s.seen AND s.seen_of_pool > 0
     UNION ALL
     SELECT
         r.level, r.payer, NULL, r.step_s, r.rank, r.dialect, r.basis, r.covers, r.usd_per_s * (p.to_ns - p.from_ns) / 1e9,
