@@ -261,7 +261,7 @@ def test_the_better_basis_wins_for_the_time_that_it_covers(records: list[Record]
     assert whole_of(frame)["idle"] == pytest.approx(usd * 240 / 300)
 
 
-@pytest.mark.parametrize("category", ["Credit", "Tax", "Adjustment", "credit"])
+@pytest.mark.parametrize("category", ["Credit", "Tax", "Adjustment", "credit", "TAX "])
 def test_what_prices_nothing_is_added_to_what_does(category: str) -> None:
     """A replica is up for 300 s at a cent a second; half a dollar of a bill's, for it or its pool, prices no time."""
     tries, sampled = [Try("a", "accepted", 0, 60, "r", "p")], [("r", "p", 0, 300)]

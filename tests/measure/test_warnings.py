@@ -611,18 +611,24 @@ def test_a_rate_that_next_to_nothing_displaces_is_named(tmp_path: Path) -> None:
     )
     rows = [*calls(replica="r1"), *[{**row, "id": f"b{row['id']}", "replica": "r2"} for row in calls(replica="r2")]]
     hour = {"from": "2026-11-20T09:00:00Z", "until": "2026-11-20T10:00:00Z", "id": "x", "replica": "r2"}
-    for amount, category, is_named in ((0.99, "Usage", True), (1.01, "Usage", False), (0.99, "Credit", False)):
-        line = {**hour, "amount": amount, "category": category}
-        write(tmp_path / "landing/bill.csv", tuple(line), [line])
-        found = warned(tmp_path, settings, rows)
-        assert ("rate_displaced" in found) == is_named, (amount, category)
-        if is_named:
-            (row,) = found["rate_displaced"]
-            assert (row["severity"], row["subject"], row["affected"]) == ("high", "rates.gpu", 1)
-            assert row["amount_usd"] == pytest.approx(3 - 0.99)
-            assert (
-                "such as r2: what they charge for 1.00 h of GPUs is $0.99, at the rate that is $3.00" in row["message"]
-            )
+    usage = {True: 0.99, False: 1.01}
+    for credit in (-5.0, 0.0, 5.0):  # it displaces nothing, whatever it comes to
+        for is_named, amount in usage.items():
+            lines = [
+                {**hour, "amount": amount, "category": "Usage"},
+                {**hour, "id": "y", "amount": credit, "category": "Credit"},
+            ]
+            write(tmp_path / "landing/bill.csv", tuple(lines[0]), lines)
+            found = warned(tmp_path, settings, rows)
+            assert ("rate_displaced" in found) == is_named, (amount, credit)
+            if is_named:
+                (row,) = found["rate_displaced"]
+                assert (row["severity"], row["subject"], row["affected"]) == ("high", "rates.gpu", 1)
+                assert row["amount_usd"] == pytest.approx(3 - 0.99)
+                assert (
+                    "such as r2: what they charge for 1.00 h of GPUs is $0.99, at the rate that is $3.00"
+                    in row["message"]
+                )
 
 
 BILLS = bills("gpu", "gpu.csv", cost_id="invoice", amount_usd="amount", currency="currency")

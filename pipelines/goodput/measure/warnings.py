@@ -95,6 +95,7 @@ SPANS: Mapping[str, Span] = {
     "goodput": longest_windows(DAYS),
     "label_records": hours_with_rows("label_records", 1),
     "label_rates": longest_windows(DAYS),
+    "paid_time": hours_with_rows("paid_time", 1),
     "quality_labels": hours_with_rows("quality_labels", DAYS),
     "replica_names": hours_with_rows("replica_names", 1),
     "replica_windows": longest_windows(DAYS),

@@ -70,9 +70,9 @@ entries AS (
     UNION ALL
     SELECT
         NULL, NULL, step_s, 'overhead', pool, NULL, NULL, NULL, NULL, NULL,
-        sum_usd(added_usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL, NULL
+        sum_usd(overhead_usd), NULL, 0, basis, false, 0, 0, NULL, NULL, NULL, NULL
     FROM replica_costs
-    WHERE added_usd <> 0
+    WHERE overhead_usd <> 0
     GROUP BY ALL
     UNION ALL
     SELECT

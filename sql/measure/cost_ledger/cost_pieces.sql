@@ -48,7 +48,7 @@ named AS (
 ),
 placed AS (
     SELECT
-        c.dialect, c.cost_id, c.basis, coalesce(lower(c.charge_category) NOT IN ('credit', 'tax', 'adjustment'), true) AS covers, c.pool, c.model, c.workload, c.route, c.tenant, c.request_key, c.session_id,
+        c.dialect, c.cost_id, c.basis, coalesce(lower(trim(c.charge_category)) NOT IN ('credit', 'tax', 'adjustment'), true) AS covers, c.pool, c.model, c.workload, c.route, c.tenant, c.request_key, c.session_id,
         end_ns - lateness_ns AS found_from_ns,
         end_ns + reach_h * 3600000000000 AS found_until_ns,
         -- bills win over allocations, both over rate cards, for the time that they cover

@@ -3,7 +3,7 @@
 -- reads: replica_hours, replica_time, source_charges
 -- unit: usd is NULL where neither a cost record nor a rate gives the replica's cost: it is never guessed; error_ratio: by which part of
 -- usd it may be off, as its pool's cost is shared with replicas that nothing samples
--- added_usd: credits, taxes and adjustments of a replica that nothing prices.
+-- added_usd: credits, taxes and adjustments, as are in usd; overhead_usd: all there is of a replica that nothing prices.
 -- A replica counts as one GPU where no rate gives its number.
 WITH live AS (
     SELECT t.*, h.sampled, h.by_engine, h.usd_per_s, h.gpus
@@ -20,6 +20,7 @@ summed AS (
         replica, step_s, bool_or(covers) AS is_priced,
         coalesce(min(rank) FILTER (WHERE usd <> 0 AND covers), min(rank) FILTER (WHERE usd <> 0)) AS rank,
         sum_usd(usd) AS usd,
+        sum_usd(CASE WHEN covers THEN 0 ELSE usd END) AS added_usd,
         sum_usd(CASE WHEN is_for_pool THEN 0 ELSE usd END) AS own_usd, sum_usd(CASE WHEN is_for_pool THEN usd ELSE 0 END) AS pool_usd
     FROM charged
     GROUP BY replica, step_s
@@ -29,7 +30,8 @@ SELECT
     CASE WHEN s.is_priced THEN s.usd END AS usd,
     CASE WHEN s.is_priced THEN s.own_usd END AS own_usd,
     CASE WHEN s.is_priced THEN s.pool_usd END AS pool_usd,
-    CASE WHEN NOT s.is_priced THEN s.usd END AS added_usd,
+    CASE WHEN s.is_priced THEN s.added_usd END AS added_usd,
+    CASE WHEN NOT s.is_priced THEN s.usd END AS overhead_usd,
     ['billing', 'allocation', 'rate_card'][s.rank] AS basis,
     l.up_ns / 1e9 * l.gpus AS gpu_s,
     coalesce(ratio(l.busy_ns, l.up_ns), 0) AS busy_ratio,

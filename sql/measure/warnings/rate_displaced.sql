@@ -1,20 +1,20 @@
 -- description: Rates that lines of costs displace on the newest day for less than a third of what they would charge: for something beside the GPUs, perhaps
 -- grain: subject
--- reads: cost_ledger, rates
+-- reads: paid_time, rates
 -- unit: amount_usd: by how much less the replicas cost than at the rate
-WITH paid AS (
+-- Credits, taxes and adjustments displace nothing and do not count. Of steps with less than 1 % of the day's money nothing is said.
+WITH rated AS (
     SELECT
-        pool, replica, sum_usd(usd) AS usd, sum_steady(gpu_s) AS gpu_s,
-        min(window_start) AS first_at, max(window_start + to_seconds(window_s)) AS last_at
-    FROM cost_ledger
-    WHERE basis IN ('billing', 'allocation') AND replica IS NOT NULL AND gpu_s > 0
-    GROUP BY ALL
-),
-rated AS (
-    SELECT p.*, r.name, p.gpu_s / r.gpus * r.usd_per_s AS rate_usd
-    FROM paid AS p
+        p.pool, p.replica, p.window_start, p.gpu_s, r.name,
+        p.own_usd + p.pool_usd - coalesce(p.added_usd, 0) AS usd,
+        p.gpu_s / r.gpus * r.usd_per_s AS rate_usd
+    FROM paid_time AS p
     JOIN rates AS r ON matches_any(p.pool, r.pool) AND matches_any(p.replica, r.replica)
-    QUALIFY row_number() OVER (PARTITION BY p.pool, p.replica ORDER BY r.ordinal) = 1
+    WHERE p.replica IS NOT NULL AND p.gpu_s > 0
+    QUALIFY row_number() OVER (PARTITION BY p.pool, p.replica, p.window_start ORDER BY r.ordinal) = 1
+),
+paid AS (
+    SELECT *, usd < rate_usd / 3 AS is_displaced, sum(rate_usd) OVER (PARTITION BY name) AS all_usd FROM rated
 )
 SELECT
     'high' AS severity,
@@ -22,11 +22,12 @@ SELECT
     format('Lines of costs displace [rates.{}] for {:,} replica(s), such as {}: what they charge for {:,.2f} h of GPUs is {}, at the rate that is {}. '
             || 'If they are for something beside the GPUs (a volume, a load balancer), leave them out by [costs] services, or let no tag name the '
             || 'replica or pool; else the rate is not what is paid',
-        name, count(*), min(replica), sum_steady(gpu_s) / 3600, dollars(sum_usd(usd)), dollars(sum_usd(rate_usd))) AS message,
-    count(*) AS affected,
+        name, count(DISTINCT replica), min(replica), sum_steady(gpu_s) / 3600, dollars(sum_usd(usd)), dollars(sum_usd(rate_usd))) AS message,
+    count(DISTINCT replica) AS affected,
     sum_usd(rate_usd - usd) AS amount_usd,
-    min(first_at) AS first_seen_at,
-    max(last_at) AS last_seen_at
-FROM rated
-WHERE usd < rate_usd / 3
+    min(window_start) AS first_seen_at,
+    max(window_start) AS last_seen_at
+FROM paid
+WHERE is_displaced
 GROUP BY name
+HAVING sum_usd(rate_usd - usd) >= 0.01 * any_value(all_usd)
