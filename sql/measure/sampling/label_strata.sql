@@ -51,7 +51,7 @@ summed AS (
     FROM added
     GROUP BY ALL
 ),
-tested AS (
+tested AS MATERIALIZED (
     SELECT
         s.* EXCLUDE (unlike, df),
         rates_differ(
@@ -66,7 +66,12 @@ tested AS (
 ),
 -- only where label rates differ are cells looked at again
 apart AS (
-    SELECT c.* REPLACE (CASE WHEN s.by_time THEN c.part_s END AS part_s)
+    SELECT
+        c.* REPLACE (CASE WHEN s.by_time THEN c.part_s END AS part_s),
+        sum(c.labelled) OVER (
+            PARTITION BY c.slice, c.slice_value, c.window_s, c.start_s, c.k_workload, c.k_model, c.k_pool, c.k_route, c.workload,
+                c.model, c.pool, c.route, CASE WHEN s.by_time THEN c.part_s END
+        ) >= 2 AS is_apart
     FROM cells AS c
     JOIN tested AS s
         ON s.differs AND s.slice = c.slice AND s.slice_value IS NOT DISTINCT FROM c.slice_value
@@ -83,22 +88,14 @@ placed AS (
     WHERE NOT differs
     UNION ALL BY NAME
     SELECT
-        * REPLACE (
-            CASE WHEN labelled >= 2 THEN model END AS model,
-            CASE WHEN labelled >= 2 THEN pool END AS pool,
-            CASE WHEN labelled >= 2 THEN route END AS route,
-            CASE WHEN labelled >= 2 THEN part_s END AS part_s
+        * EXCLUDE (is_apart) REPLACE (
+            CASE WHEN is_apart THEN model END AS model,
+            CASE WHEN is_apart THEN pool END AS pool,
+            CASE WHEN is_apart THEN route END AS route,
+            CASE WHEN is_apart THEN part_s END AS part_s
         ),
         true AS differs
-    FROM (
-        SELECT
-            slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s,
-            sum(need) AS need, sum(labelled) AS labelled, sum(passed) AS passed,
-            sum(partly_judged) AS partly_judged, sum(known_failed) AS known_failed,
-            sum(COLUMNS('_(tokens|squares)$'))
-        FROM apart
-        GROUP BY ALL
-    )
+    FROM apart
 )
 SELECT
     slice, slice_value, window_s, start_s, k_workload, k_model, k_pool, k_route, workload, model, pool, route, part_s,

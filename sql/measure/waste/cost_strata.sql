@@ -59,7 +59,7 @@ rated AS (
     FROM added
     GROUP BY ALL
 ),
-tested AS (
+tested AS MATERIALIZED (
     SELECT
         r.* EXCLUDE (need, labelled, unlike, df),
         rates_differ(
