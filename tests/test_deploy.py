@@ -306,6 +306,7 @@ def test_the_image_with_ray_has_the_same_and_the_server_of_jobs() -> None:
     plain, with_ray = REQUIREMENTS
     for of in (pins, hashes):
         assert of(plain).items() <= of(with_ray).items() <= of("requirements.lock").items()
+        assert all(of(with_ray).values())
     installed = pins(with_ray)
     assert {"ray", "obstore", "dagster-ray"} <= set(installed)
     assert {"aiohttp", "aiohttp-cors", "virtualenv"} <= set(installed)  # of `default`: without them no job is taken

@@ -32,7 +32,7 @@ class Step:
         self._charge()
 
     def up(self, name: str) -> list[Span]:
-        """Time in which a replica was seen or a record names it."""
+        """Time in which a replica was seen or a record prices it."""
         named = [period(row) for row, own in self.own if own == name and covers(row)]
         return union([*self.seen[name], *within(union(named), [self.span])])
 
