@@ -46,6 +46,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(batches, "_ROWS_TOGETHER", 1)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
     monkeypatch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+    # Ray kills tasks where a machine's memory is nearly used up, also when it is other tests that use it.
+    monkeypatch.setenv("RAY_memory_monitor_refresh_ms", "0")
     made = Cluster()
     try:
         made.add_node(num_cpus=0, object_store_memory=MEMORY, include_dashboard=False)
