@@ -1,6 +1,6 @@
 -- description: Every dollar once: by attempt, step and bucket, and the costs of no attempt (docs/semantics.md#money)
 -- grain: attempt_id, window_start, bucket, pool, replica, model, workload, route, tenant, basis
--- reads: attempt_costs, cost_pieces, ledger_options, model_bills, named_costs, named_pieces, pool_idle, replica_costs, replica_hours, unplaced_time
+-- reads: attempt_costs, cost_pieces, ledger_options, model_bills, named_costs, named_pieces, pool_idle, replica_costs, unplaced_time
 -- kind: view
 -- unit: steps of costs.step_s, so that every window of the settings is a sum of these
 -- identity: M: in every step and pool the rows add up to what its resources cost
@@ -34,7 +34,7 @@ left_over AS (
     SELECT c.pool, c.replica, c.model, c.workload, c.route, c.tenant, c.step_s, c.basis, c.usd, c.gpu_s
     FROM cost_pieces AS c
     WHERE (c.level = 'none' AND c.is_best)
-        OR (c.level = 'pool' AND c.is_best AND (c.pool, c.step_s // 3600) NOT IN (SELECT (pool, epoch_hour) FROM replica_hours))
+        OR (c.level = 'pool' AND c.is_best AND NOT c.is_pool_known)
 ),
 -- what names a request, a model, or nothing that telemetry knows, may be for the same
 billed_alike AS (

@@ -55,6 +55,7 @@ placed AS (
         CASE c.basis WHEN 'allocation' THEN 2 WHEN 'rate_card' THEN 3 ELSE 1 END AS rank,
         -- where engines of the pool report their names, a name that only callers use is not an engine's
         h.replica IS NOT NULL AND (h.by_engine OR NOT coalesce(p.by_engine, false)) AS is_known,
+        p.pool IS NOT NULL AS is_pool_known,
         CASE WHEN is_known THEN h.replica ELSE c.replica END AS replica,
         CASE
             WHEN c.basis = 'overhead' OR coalesce(c.request_key, c.session_id) IS NOT NULL THEN 'request'

@@ -7,7 +7,7 @@
 WITH billed AS (
     SELECT pool, rank, step_s, from_ns, to_ns, covers, (usd * 1e9 / (to_ns - from_ns))::DECIMAL(38, 18) AS usd_per_s
     FROM cost_pieces
-    WHERE level = 'pool' AND to_ns > from_ns AND (pool, step_s // 3600) IN (SELECT (pool, epoch_hour) FROM replica_hours)
+    WHERE level = 'pool' AND is_pool_known AND to_ns > from_ns
 ),
 billed_steps AS (
     SELECT DISTINCT pool, step_s, step_s * 1000000000 AS begin_ns, step_s * 1000000000 + step_ns AS end_ns

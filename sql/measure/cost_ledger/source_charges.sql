@@ -1,6 +1,6 @@
 -- description: What the records of each billing source charge for each replica in a step, and what of that a better basis displaces (docs/semantics.md#what-a-replica-costs)
 -- grain: level, payer, replica, step_s, dialect, basis, covers
--- reads: cost_pieces, paid_stretches, pool_time, replica_hours, replica_time, source_rates
+-- reads: cost_pieces, paid_stretches, pool_time, replica_time, source_rates
 -- unit: payer is the replica or pool that is charged for; replica NULL: what is charged for a pool while none of its replicas is seen
 -- A charge of no duration covers nothing and nothing covers it: one for a pool is shared by the time that its replicas were seen.
 WITH paid AS (
@@ -36,8 +36,7 @@ WITH paid AS (
         FROM replica_time
         WHERE seen_ns > 0
     ) AS t ON t.pool = c.pool AND t.step_s = c.step_s
-    WHERE c.level = 'pool' AND c.to_ns = c.from_ns
-        AND (c.pool, c.step_s // 3600) IN (SELECT (pool, epoch_hour) FROM replica_hours)
+    WHERE c.level = 'pool' AND c.is_pool_known AND c.to_ns = c.from_ns
 )
 SELECT
     level, payer, replica, step_s, rank, dialect, basis, covers,
