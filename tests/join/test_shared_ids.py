@@ -252,3 +252,56 @@ def test_matching_by_ids_takes_memory_in_proportion_to_the_records() -> None:
     assert {len(attempt["record_ids"]) for attempt in joined.attempts.values()} == {2}
     assert len(joined.requests) == 2000
     assert getrusage(RUSAGE_SELF).ru_maxrss - before_kb < 600 * 1024
+
+
+def passed_through(ids: dict[str, Row], start: float = 0.0) -> list[Row]:
+    """A call whose gateway hands its caller's trace context on unchanged, and writes no span but a row of its log."""
+    client = record("ask", start, start + 4, layer="client", dialect="sdk", **ids.get("client", {}))
+    engine = record("made", start + 1, start + 3, parent="ask", input_tokens=8, output_tokens=9, **ENGINE, **ids.get("engine", {}))
+    return [client, engine, log("row", start + 0.2, start + 3.8, **{"call_id": "c1", **ids.get("log", {})})]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        {name: {"response_id": "r1"} for name in ("client", "log", "engine")},
+        {"log": {"response_id": "r1"}, "engine": {"response_id": "r1"}},
+        {"engine": {"call_id": "c1"}},  # an engine that takes the gateway's id over, as vLLM takes Envoy's
+        {"client": {"call_id": "c1"}},  # the engine knows no id, and lies in the row's time
+        {"client": {"call_id": "c1"}, "log": {"input_tokens": 8}},
+    ],
+    ids=["all three", "log and engine", "taken over", "by time", "by time and prompt"],
+)
+def test_a_row_of_the_gateways_log_stands_between_a_caller_and_the_engine_below_it(ids: dict[str, Row]) -> None:
+    joined = join(passed_through(ids))
+    assert joined.attempt["record_ids"] == [key("ask"), "row", key("made")]
+    assert (joined.request["attempts"], joined.request["retry_count"]) == (1, 0)
+    assert joined.attempt["output_tokens"] == 9
+
+
+def test_an_engine_that_shows_another_prompt_is_no_try_of_the_row() -> None:
+    rows = passed_through({"client": {"call_id": "c1"}, "log": {"input_tokens": 9}})
+    assert join(rows).request["attempts"] == 2
+
+
+def test_each_try_of_a_caller_goes_below_its_own_row() -> None:
+    rows = [
+        record("ask", 0, 9, layer="client", dialect="sdk", covers_tries=True, call_id="c1"),
+        record("first", 1, 2, parent="ask", outcome="error", response_id="r1", **ENGINE),
+        record("second", 4, 8, parent="ask", response_id="r2", **ENGINE),
+        log("row2", 3.9, 8.1, call_id="c1", response_id="r2"),
+        log("row1", 0.9, 2.1, call_id="c1", response_id="r1", outcome="error"),
+    ]
+    joined = join(rows)
+    assert {row["attempt_index"]: row["record_ids"] for row in joined.attempts.values()} == {
+        0: ["row1", key("first")],
+        1: [key("ask"), "row2", key("second")],
+    }
+    assert (joined.request["attempts"], joined.request["retry_count"]) == (2, 1)
+
+
+def test_tries_of_the_engine_beyond_what_the_row_counts_are_the_callers_own() -> None:
+    rows = passed_through({"client": {"call_id": "c1"}})
+    again = record("again", 3.1, 3.6, parent="ask", **ENGINE)
+    assert join([*rows, again]).request["attempts"] == 2
+    assert join([*rows[:2], {**rows[2], "reported_attempts": 2}, again]).request["attempts"] == 2

@@ -1,8 +1,10 @@
 -- description: Which records are one attempt: a record and the try below it whose answer it passed on, layer by layer; other tries below it are attempts of their own (docs/semantics.md#one-attempt-several-records)
 -- grain: record_id
--- reads: record_matches, record_parents, unique_records
+-- reads: record_insertions, record_matches, record_parents, unique_records
 WITH RECURSIVE below AS (
-    SELECT child_id, parent_id, started_ns, succeeded FROM record_parents
+    SELECT p.child_id, coalesce(i.between_id, p.parent_id) AS parent_id, p.started_ns, p.succeeded
+    FROM record_parents AS p
+    LEFT JOIN record_insertions AS i USING (child_id)
     UNION ALL
     SELECT m.record_id, m.match_id, r.started_ns, r.outcome = 'ok'
     FROM record_matches AS m
