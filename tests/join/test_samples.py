@@ -3,6 +3,7 @@
 See docs/semantics.md#cache-and-replicas.
 """
 
+import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from random import Random
@@ -198,6 +199,57 @@ def test_trap_23_twins_and_feeds_count_once() -> None:
         *(("new", None), ("new", 10.0)),
         *(("other", None), ("other", 10.0)),
     }
+
+
+def scraped(labels: dict[str, str], at: Sequence[float], grown: Sequence[float]) -> list[Row]:
+    """Readings of one counter that carry what their scraper adds."""
+    text = json.dumps({"engine": "0", **labels}, sort_keys=True, separators=(",", ":"))
+    return [reading(moment, value, text, labels=text) for moment, value in zip(at, grown, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"prometheus_replica": "a", "instance": "i:1"}, {"prometheus_replica": "b", "instance": "i:1"}),
+        ({}, {"instance": "i:1", "job": "vllm"}),
+        ({"instance": "i:1", "job": "old"}, {"instance": "i:1", "job": "new", "namespace": "prod", "pod": "r"}),
+        ({"job": "vllm", "cluster": "west"}, {"job": "vllm"}),
+    ],
+    ids=["a pair", "one without", "two jobs", "one with a cluster"],
+)
+def test_trap_23_what_two_scrapers_read_of_one_series_counts_once(one: dict[str, str], other: dict[str, str]) -> None:
+    """Their clocks may differ: readings of both in one row would show a counter that falls."""
+    rows = [*scraped(one, [0, 30, 60], [5, 7, 9]), *scraped(other, [1, 29.9, 61], [5, 7.5, 9])]
+    assert sum(filter(None, increases(rows))) == 9 - 5
+
+
+def test_a_counter_that_began_between_two_scrapers_counts_once() -> None:
+    first = scraped({"prometheus": "a"}, [20, 50], [6, 9])
+    second = scraped({"prometheus": "b"}, [10, 40], [4, 8])
+    began = [{**row, "start_ns": at_ns(0), "from_zero": True} for row in [*first, *second]]
+    assert sum(filter(None, increases(began))) == 9
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"instance": "i:1"}, {"instance": "i:2"}),
+        ({"job": "prefill"}, {"job": "decode"}),
+        ({"instance": "i:1", "cluster": "west"}, {"instance": "i:1", "cluster": "east"}),
+        ({"engine": "0"}, {"engine": "1"}),
+        ({"instance": "i:1", "tp_rank": "0"}, {"instance": "i:1", "tp_rank": "1"}),
+    ],
+    ids=["instances", "jobs", "clusters", "engines", "ranks"],
+)
+def test_series_of_two_processes_count_each(one: dict[str, str], other: dict[str, str]) -> None:
+    rows = [*scraped(one, [0, 30, 60], [5, 7, 9]), *scraped(other, [1, 31, 61], [100, 110, 120])]
+    assert sum(filter(None, increases(rows))) == (9 - 5) + (120 - 100)
+
+
+def test_where_one_scraper_is_silent_the_other_counts() -> None:
+    first = scraped({"prometheus": "a"}, [0, 30, 2000, 2030], [0, 1, 60, 61])
+    second = scraped({"prometheus": "b"}, [*range(0, 2100, 30)], [*range(70)])
+    assert sum(filter(None, increases([*first, *second]))) == 69 - 1  # the time that both report in part
 
 
 def test_an_old_name_counts_where_the_new_is_not_yet() -> None:

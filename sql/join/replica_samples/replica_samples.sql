@@ -49,6 +49,42 @@ best AS (
     FROM once
     JOIN several_feeds USING (layer, replica, metric)
 ),
+-- what a scraper adds to a series names its target, its job or itself, and nothing that the engine counts apart
+scraped AS (
+    SELECT
+        series_id, layer, replica, metric, emitted, version, preference, labels,
+        json_transform(labels, '"MAP(VARCHAR, VARCHAR)"') AS named,
+        coalesce(named['instance'], named['job']) AS target,
+        named['cluster'] AS cluster, named['namespace'] AS namespace, named['pod'] AS pod, named['node'] AS node,
+        map_from_entries(list_sort(list_filter(map_entries(named), lambda pair: pair.key NOT IN (
+            'instance', 'job', 'cluster', 'namespace', 'pod', 'node', 'service', 'container', 'prometheus', 'prometheus_replica',
+            'receive', 'receive_replica', 'monitor'
+        )))) AS own
+    FROM (SELECT DISTINCT series_id, layer, replica, metric, emitted, version, preference, labels FROM once)
+),
+copies AS ( -- of two targets each series is its own
+    SELECT c.series_id, b.series_id AS better_id
+    FROM scraped AS c
+    JOIN scraped AS b
+        ON b.layer = c.layer AND b.replica = c.replica AND b.metric = c.metric AND b.emitted = c.emitted
+        AND b.version IS NOT DISTINCT FROM c.version AND b.preference = c.preference AND b.own = c.own
+    WHERE b.labels < c.labels
+        AND coalesce(b.target = c.target, true) AND coalesce(b.cluster = c.cluster, true) AND coalesce(b.namespace = c.namespace, true)
+        AND coalesce(b.pod = c.pod, true) AND coalesce(b.node = c.node, true)
+),
+-- what several scrapers read of one series counts once: where the first of them reports any of the time, as that does
+read_better AS (
+    SELECT o.series_id, o.sampled_ns
+    FROM (SELECT c.better_id, f.* FROM copies AS c JOIN followed AS f USING (series_id)) AS o
+    ASOF JOIN followed AS b ON b.series_id = o.better_id AND b.sampled_ns >= o.sampled_ns
+    WHERE CASE WHEN b.sampled_ns - b.sampled_before_ns <= b.staleness_ns THEN b.sampled_before_ns < o.sampled_ns
+        ELSE b.sampled_ns - b.start_ns <= b.staleness_ns END
+    UNION
+    SELECT o.series_id, o.sampled_ns
+    FROM (SELECT c.better_id, f.* FROM copies AS c JOIN followed AS f USING (series_id)) AS o
+    ASOF JOIN followed AS b ON b.series_id = o.better_id AND b.sampled_ns <= o.sampled_ns
+    WHERE b.sampled_ns > o.sampled_before_ns AND b.sampled_ns - b.sampled_before_ns <= b.staleness_ns
+),
 linked AS (
     SELECT
         f.*,
@@ -62,6 +98,7 @@ linked AS (
         ) AS anew
     FROM followed AS f
     LEFT JOIN best AS b USING (series_id, sampled_ns)
+    ANTI JOIN read_better AS s ON s.series_id = f.series_id AND s.sampled_ns = f.sampled_ns
     LEFT JOIN upgraded AS u USING (series_id, sampled_ns)
     WHERE coalesce(b.counts, true)
 )
