@@ -3,6 +3,7 @@
 Each lake ends equal to one that was never damaged.
 """
 
+import re
 import shutil
 from pathlib import Path
 
@@ -200,13 +201,20 @@ def test_a_file_is_forgotten_as_if_it_had_never_been_read(tmp_path: Path) -> Non
     config = make(tmp_path / "mine")
     refused = CliRunner().invoke(app, ["forget", "a.jsonl", "--config", str(config)])
     assert isinstance(refused.exception, SourceLies)
-    (config.parent / "landing/a.jsonl").unlink()
+    line = (config.parent / "landing/a.jsonl").read_text().splitlines()[0]
+    put(config.parent / "landing/bad.jsonl", re.sub(r'(startTimeUnixNano": *")\d+', r"\g<1>1", line))
+    run(Workspace(config))
+    assert table(Workspace(config), "quarantine").height == 1
+    for name in ("a.jsonl", "bad.jsonl"):
+        (config.parent / "landing" / name).unlink()
     before = tables(config)
-    assert CliRunner().invoke(app, ["forget", "--dry-run", "a.jsonl", "--config", str(config)]).exit_code == 0
+    wanted = ["a.jsonl", "bad.jsonl", "--config", str(config)]
+    assert CliRunner().invoke(app, ["forget", "--dry-run", *wanted]).exit_code == 0
     run(Workspace(config))
     assert_frame_equal(tables(config)["requests"], before["requests"])
-    assert CliRunner().invoke(app, ["forget", "a.jsonl", "--config", str(config)]).exit_code == 0
+    assert CliRunner().invoke(app, ["forget", *wanted]).exit_code == 0
     run(Workspace(config))
+    assert table(Workspace(config), "quarantine").height == 0
     assert tables(config)["requests"].height == before["requests"].height // 2
     shutil.copytree(config.parent / "landing", tmp_path / "fresh/landing")
     check_is(config, fresh(tmp_path / "fresh"))

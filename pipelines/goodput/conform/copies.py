@@ -16,7 +16,9 @@ def copies_of(lake: Lake, source_ids: Collection[str]) -> Mapping[str, int]:
     found: Counter[str] = Counter()
     gone = pa.array(sorted(source_ids), pa.string())
     for table, partitions in source_ledger.partitions_of(lake, source_ids).items():
-        home, (key,) = lake.catalog[table], contract(table).primary_key
+        home, (key, *by_source) = lake.catalog[table], contract(table).primary_key
+        if by_source:  # rows that are their source's alone, such as what it has in quarantine
+            continue
         for partition in partitions:
             parts = [home.read(part, ["source_id", key]) for part in home.parts.get(partition, ())]
             if parts:
