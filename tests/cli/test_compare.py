@@ -68,10 +68,13 @@ def served(route: str, gpu_s: float, pool: str = "p", seconds: float = 5.0, n: i
     return beside("accepted", 0.01, seconds, gpu_s=gpu_s, pool=pool, **key)
 
 
-def deployed(pool: str, seconds: float, revision: str | None, kind: str = "deployment") -> Row:
+def deployed(
+    pool: str | None, seconds: float, revision: str | None, kind: str = "deployment", replica: str | None = None
+) -> Row:
     at = START + timedelta(seconds=seconds)
     named = f"{kind}/{pool}/{revision}/{seconds}"
-    return {"event_id": named, "kind": kind, "occurred_at": at, "pool": pool, "revision": revision, "source": "s"}
+    whose = {"pool": pool, "replica": replica}
+    return {"event_id": named, "kind": kind, "occurred_at": at, "revision": revision, "source": "s", **whose}
 
 
 def passing(good: int, of: int) -> list[bool]:
@@ -385,6 +388,92 @@ def test_a_revision_is_what_was_last_deployed_in_the_pool(compare: Run) -> None:
         "model_revision 3.1.0: no such request was published. Of model_revision there is: 3.0.0, 3.1.0-fp8, unknown."
         in (unknown.stderr.replace("\n", " "))
     )
+
+
+def windowed(*numbers: int) -> list[Row]:
+    """Windows of the whole fleet, where there are requests alone, as they are published."""
+    starts = [START + timedelta(seconds=n * WINDOW_S) for n in numbers]
+    return [{"window_start": at, "window_s": WINDOW_S, "slice": "overall", "partial": False} for at in starts]
+
+
+def test_time_in_which_nobody_asked_is_time_of_a_period(compare: Run) -> None:
+    rows = [*requests("A", passing(30, 30), 5.0), *requests("A", passing(60, 60), 55.0)]
+    at = "2026-11-20T09:00:40"
+    asked = ("--before", at, "--after", at, "--format", "json")
+    found = compare(rows, *asked, of_workloads=windowed(5))
+    assert [side["time_s"] for side in found["sides"]] == [40, 20]
+    rate = metric(found, "throughput_rps")
+    assert (rate["a"], rate["b"]) == (pytest.approx(30 / 40), pytest.approx(60 / 20))
+    found = compare(
+        rows, *asked, "--since", "2026-11-20T09:00:00", "--until", "2026-11-20T09:01:00", of_workloads=windowed(5)
+    )
+    assert [side["time_s"] for side in found["sides"]] == [40, 20]
+    found = compare(
+        rows, *asked, "--since", "2026-11-20T08:00:00", "--until", "2026-11-20T10:00:00", of_workloads=windowed(5)
+    )
+    assert [side["time_s"] for side in found["sides"]] == [40, 20]  # no more than is observed
+
+
+def test_a_revision_that_was_rolled_back_has_the_time_of_its_own_deployments(compare: Run) -> None:
+    rows = [row for n in range(6) for row in requests("A", passing(10, 10), 10 * n + 5.0, pool="chat")]
+    done = [
+        deployed("chat", -60, "v1"),
+        deployed("chat", 0, "v2"),
+        deployed("chat", 10, "v1"),
+        deployed("chat", 40, "v2"),
+    ]
+    asked = ("--by", "model_revision", "v1", "v2", "--format", "json")
+    found = compare(rows, *asked, windows=6, done=done)
+    assert [(side["n"], side["time_s"]) for side in found["sides"]] == [(30, 30), (30, 30)]
+    assert metric(found, "throughput_rps")["difference"] == pytest.approx(0)
+
+
+def test_a_deployment_of_a_replica_or_of_the_fleet_is_that_of_whom_it_concerns(compare: Run) -> None:
+    def of(replica: str, seconds: float, pool: str = "chat") -> list[Row]:
+        return requests(replica, [True], seconds, pool=pool, replica=replica)
+
+    rows = [row for n in range(5) for replica in ("c-0", "c-1") for row in of(replica, 10 * n + 5.0)]
+    rows += [row for n in range(5) for row in of("r-0", 10 * n + 5.0, "rag")]
+    done = [
+        deployed(None, 0, "fleet"),  # all three, from 0 on
+        deployed("chat", 10, "canary", replica="c-1"),  # its replica alone
+        deployed("chat", 20, "chat"),  # both replicas of the pool
+        deployed(None, 30, "canary", replica="c-0"),
+        deployed("rag", 30, None),  # nobody knows which
+        deployed(None, 40, "fleet"),
+    ]
+
+    def sides(a: str, b: str) -> list[tuple[int, int]]:
+        found = compare(rows, "--by", "model_revision", a, b, "--format", "json", windows=5, done=done)
+        return [(side["n"], side["time_s"]) for side in found["sides"]]
+
+    # arrivals are a second before the end, and 9:00:04 is the first
+    assert sides("fleet", "chat") == [(3 + 2 + 1 + 3, 50), (2 + 1, 20)]
+    assert sides("canary", "unknown") == [(1 + 1, 20), (1, 10)]
+
+
+def test_what_is_on_neither_side_is_said(compare: Run) -> None:
+    refused = [row | {"outcome": "error", "verdict": "failed"} for row in requests("none", [False] * 40)]
+    rows = [row for pool in "AB" for row in requests(pool, passing(90, 100), pool=pool)]
+    rows += [row | {"pool": None} for row in [*refused, *requests("some", [True] * 2)]]
+    found = compare(rows, "--by", "pool", "A", "B", "--format", "json")
+    assert found["beside"].startswith("On neither side: 42 of 242 requests, whose pool is unknown")
+    assert found["beside"].endswith("; 2 of them accepted.")
+    assert "On neither side: 42 of 242" in compare(rows, "--by", "pool", "A", "B").stdout
+    assert compare(rows, "--by", "pool", "A", "unknown", "--format", "json")["beside"] is None
+    assert compare(rows, "--by", "route", "A", "B", "--format", "json")["beside"] is None
+
+
+def test_what_was_refused_before_any_work_cost_nothing_and_work_without_a_price_leaves_it_unknown(compare: Run) -> None:
+    refused = {"outcome": "error", "verdict": "failed", "cost_usd": None}
+    rows = [row for route in "AB" for row in requests(route, passing(90, 100), replica="r", cost_usd=0.01)]
+    with_refused = [*rows, *(row | refused for row in requests("B", [False] * 10, 6.0))]
+    assert [side["cost_usd"] for side in compare(with_refused)["sides"]] == [pytest.approx(1.0), pytest.approx(1.0)]
+    asked = [row | {"input_tokens": 100} for row in with_refused]
+    assert [side["unpriced"] for side in compare(asked)["sides"]] == [0, 10]
+    # a try of one request has no price, another has: what is known of it is a part
+    spent = [served("A", 1.0) | {"request_key": rows[0]["request_key"], "usd": usd} for usd in (0.01, None)]
+    assert [side["unpriced"] for side in compare(rows, spent=spent)["sides"]] == [1, 0]
 
 
 def test_windows_that_vary_make_rates_less_sure(compare: Run) -> None:

@@ -257,7 +257,9 @@ def test_matching_by_ids_takes_memory_in_proportion_to_the_records() -> None:
 def passed_through(ids: dict[str, Row], start: float = 0.0) -> list[Row]:
     """A call whose gateway hands its caller's trace context on unchanged, and writes no span but a row of its log."""
     client = record("ask", start, start + 4, layer="client", dialect="sdk", **ids.get("client", {}))
-    engine = record("made", start + 1, start + 3, parent="ask", input_tokens=8, output_tokens=9, **ENGINE, **ids.get("engine", {}))
+    engine = record(
+        "made", start + 1, start + 3, parent="ask", input_tokens=8, output_tokens=9, **ENGINE, **ids.get("engine", {})
+    )
     return [client, engine, log("row", start + 0.2, start + 3.8, **{"call_id": "c1", **ids.get("log", {})})]
 
 

@@ -11,7 +11,7 @@ import duckdb
 
 from goodput.ask.cells import iso, plain, shown
 from goodput.ask.database import Row, rows
-from goodput.ask.sides import UNKNOWN, Sides, quoted
+from goodput.ask.sides import REVISION, UNKNOWN, Sides, quoted
 from goodput.ask.verdict import drifting, undecided, verdict
 from goodput.contracts import contract_names
 from goodput.errors import UsageError
@@ -19,7 +19,7 @@ from goodput.plumbing.graph import closure
 from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
 _ANSWERS = ("compared", "compared_slices", "compared_drift")
-_REVISION = "model_revision"  # what `comparable_rows` knows of a request besides its columns
+_OF_REPLICAS = ("pool", "replica", REVISION)
 _COST_CONTAINS = (
     "all that was spent on a side / accepted: its requests with retries, and its part of idle replicas, by GPU time in"
     " their pool, and of overhead, by requests (direct_: without these)"
@@ -30,10 +30,12 @@ _COST_CONTAINS = (
 class Comparison:
     """Both sides, what their cost contains, rows of `compared` and `compared_slices`, what would decide, verdict.
 
+    `beside` says how many requests are on neither side because they report no value of the column.
     `drift` says that slow change is in the differences and not in their intervals, where windows show it.
     """
 
     sides: list[Row]
+    beside: str | None
     cost_contains: str
     metrics: list[Row]
     slices: list[Row]
@@ -52,7 +54,9 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     connection.execute(sql_file(MACROS).text)
     for name, value in {**sides.parameters, **bounds}.items():
         connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
-    compute(connection, "comparable_rows")
+    for relation in closure(("comparable_rows",), contract_names()):
+        compute(connection, relation)
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW side_spans AS {sides.spans}")
     is_known = "true" if sides.column is None else f"{quoted(sides.column)} IS NOT NULL"
     connection.execute(
         f"CREATE OR REPLACE TEMP VIEW side_rows AS SELECT *, {sides.expression} AS own_side, {is_known} AS is_known, "  # noqa: S608
@@ -72,7 +76,28 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     described = [_side(found[side], name) for side, name in zip("AB", sides.names, strict=True)]
     metrics, slices, (drift,) = (rows(connection, sql_file(answer).text) for answer in _ANSWERS)
     words = verdict(metrics, slices, found, sides.names)
-    return Comparison(described, _COST_CONTAINS, metrics, slices, undecided(metrics, found), drifting(drift), words)
+    beside = _beside(connection, sides)
+    return Comparison(
+        described, beside, _COST_CONTAINS, metrics, slices, undecided(metrics, found), drifting(drift), words
+    )
+
+
+def _beside(connection: duckdb.DuckDBPyConnection, sides: Sides) -> str | None:
+    if sides.column is None or UNKNOWN in sides.parameters.values():
+        return None
+    (found,) = rows(
+        connection,
+        "SELECT count(*) FILTER (WHERE NOT is_known) AS unknown, count(*) AS of_all, "
+        "count(*) FILTER (WHERE NOT is_known AND verdict = 'accepted') AS accepted "
+        "FROM side_rows WHERE bucket IS NULL AND is_asked AND verdict <> 'in_flight'",
+    )
+    if not found["unknown"]:
+        return None
+    why = " (what a gateway refuses has no pool or replica)" if sides.column in _OF_REPLICAS else ""
+    return (
+        f"On neither side: {found['unknown']} of {found['of_all']} requests, whose {sides.column} is unknown{why};"
+        f" {found['accepted']} of them accepted."
+    )
 
 
 def _bounded(bounds: Mapping[str, object]) -> str:
@@ -96,7 +121,7 @@ def _known(connection: duckdb.DuckDBPyConnection, column: str | None) -> str:
 
 
 def _check_column(connection: duckdb.DuckDBPyConnection, column: str | None) -> None:
-    known = [*(row["column_name"] for row in rows(connection, "DESCRIBE requests")), _REVISION]
+    known = [*(row["column_name"] for row in rows(connection, "DESCRIBE requests")), REVISION]
     if column is not None and column not in known:
         near = ", ".join(get_close_matches(column, known, 3)) or "goodput tables requests lists them"
         raise UsageError(f"requests have no column {column}. Right would be: {near}.")

@@ -9,13 +9,36 @@ from goodput.ask.when import instant
 from goodput.errors import UsageError
 
 UNKNOWN = "unknown"  # as the tables call what was not reported
+REVISION = "model_revision"  # what `comparable_rows` knows of a request besides its columns
+_FROM_FIRST_TO_LAST = """
+SELECT unnest(['A', 'B']) AS side, NULL::TIMESTAMPTZ AS from_at, NULL::TIMESTAMPTZ AS until_at, false AS is_bounded
+"""
+_WITHIN_BOUNDS = """
+SELECT 'A' AS side, getvariable('since') AS from_at, getvariable('side_a') AS until_at, true AS is_bounded
+UNION ALL
+SELECT 'B', getvariable('side_b'), getvariable('until'), true
+"""
+# of what nobody deployed the time is that of its requests
+_WHILE_DEPLOYED = """
+SELECT
+    s.side,
+    CASE WHEN d.revision IS NOT NULL THEN greatest(d.from_at, getvariable('since')) END AS from_at,
+    CASE WHEN d.revision IS NOT NULL THEN least(d.until_at, getvariable('until')) END AS until_at,
+    d.revision IS NOT NULL AS is_bounded
+FROM (SELECT unnest(['A', 'B']) AS side, unnest([getvariable('side_a'), getvariable('side_b')]) AS revision) AS s
+LEFT JOIN deployed_revisions AS d ON d.revision = s.revision
+"""
 
 
 @dataclass(frozen=True)
 class Sides:
-    """How requests fall to side A or B: an SQL expression with parameters, and what the sides are called."""
+    """How requests fall to side A or B: an SQL expression with parameters, and what the sides are called.
+
+    `spans`: SQL of the time of each side, in the shape of `side_spans`.
+    """
 
     expression: str
+    spans: str
     parameters: Mapping[str, object]
     names: tuple[str, str]
     column: str | None = None
@@ -58,7 +81,8 @@ def between_values(column: str, a: str, b: str) -> Sides:
         f"CASE WHEN {value} = getvariable('side_a') OR {is_unknown} AND getvariable('side_a') = '{UNKNOWN}' THEN 'A' "
         f"WHEN {value} = getvariable('side_b') OR {is_unknown} AND getvariable('side_b') = '{UNKNOWN}' THEN 'B' END"
     )
-    return Sides(cases, {"side_a": a, "side_b": b}, (f"{column} {a}", f"{column} {b}"), column)
+    spans = _WHILE_DEPLOYED if column == REVISION else _FROM_FIRST_TO_LAST
+    return Sides(cases, spans, {"side_a": a, "side_b": b}, (f"{column} {a}", f"{column} {b}"), column)
 
 
 def quoted(column: str) -> str:
@@ -70,4 +94,4 @@ def between_periods(before: datetime, after: datetime) -> Sides:
     """Sides by when requests ended: A before one time, B from another on."""
     cases = "CASE WHEN ended_at < getvariable('side_a') THEN 'A' WHEN ended_at >= getvariable('side_b') THEN 'B' END"
     names = (f"before {before:%Y-%m-%dT%H:%M:%SZ}", f"from {after:%Y-%m-%dT%H:%M:%SZ} on")
-    return Sides(cases, {"side_a": before, "side_b": after}, names)
+    return Sides(cases, _WITHIN_BOUNDS, {"side_a": before, "side_b": after}, names)

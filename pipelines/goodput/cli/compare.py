@@ -30,8 +30,8 @@ def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
         typer.Option(
             "--by",
             metavar="COLUMN",
-            help="A column of requests (route, model, pool, tenant ...), or model_revision: what was last deployed in"
-            " their pool before they arrived.",
+            help="A column of requests (route, model, pool, tenant ...), or model_revision: what was last deployed where"
+            " they were served, before they arrived.",
         ),
     ] = None,
     before: Annotated[
@@ -91,6 +91,8 @@ def _print(found: Comparison, out: Console) -> None:
         labels = f", {side['labelled']} of {side['need']} labelled" if side["need"] else ""
         lasted = significant(float(side["time_s"]))
         out.print(f"{side['side']}: {side['name']}: {side['n']} requests in {lasted} s{labels}{_spent(side)}{low_n}")
+    if found.beside is not None:
+        out.print(found.beside)
     out.print()
     measures = ("metric", "A", "B", "B - A", "better")
     out.print(table(measures, _lines(found), out.width))

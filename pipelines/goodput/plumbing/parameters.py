@@ -301,6 +301,11 @@ PARAMETERS: Mapping[str, Parameter] = {
             *_columns(("input_tokens", "output_tokens"), _INT),
         ],
     ),
+    "side_spans": _parameter(
+        "The time of each side of `goodput compare`, several rows where it has gaps. An end that is NULL is that of"
+        " what is observed where a side is bounded by times (`is_bounded`), else that of the side's own requests.",
+        [("side", _TEXT), *_columns(("from_at", "until_at"), _INSTANT), ("is_bounded", _FLAG)],
+    ),
 }
 
 

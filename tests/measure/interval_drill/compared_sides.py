@@ -180,6 +180,8 @@ def _width(found: pl.DataFrame) -> float:
 def register(connection: duckdb.DuckDBPyConnection, side_rows: pl.DataFrame, windows: int) -> None:
     """Give a connection the rows of both sides and the windows in which there was telemetry."""
     connection.register("side_rows", shaped_as(side_rows, PARAMETERS["side_rows"].schema))
+    sides = side_rows.select("side").drop_nulls().unique().with_columns(is_bounded=False)
+    connection.register("side_spans", shaped_as(sides, PARAMETERS["side_spans"].schema))
     start = pl.Series(START_S + np.arange(windows) * WINDOW_S)
     overall = pl.DataFrame({"window_start": start}).select(
         pl.from_epoch("window_start").dt.cast_time_unit("us").dt.replace_time_zone("UTC"),
