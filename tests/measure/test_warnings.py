@@ -325,6 +325,19 @@ def test_nobody_has_a_pool(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("refused", "failed_elsewhere", "warns"), [(2, 1, True), (2, 25, False), (0, 1, False)])
+def test_failures_that_have_no_pool_are_in_no_pools_numbers(
+    tmp_path: Path, refused: int, failed_elsewhere: int, warns: bool
+) -> None:
+    rows = [row | {"outcome": "error" if n < failed_elsewhere else "ok"} for n, row in enumerate(calls())]
+    rows += [row | {"id": f"x{n}", "pool": "", "outcome": "error"} for n, row in enumerate(calls()[:refused])]
+    write(tmp_path / "landing/calls.csv", (*HEADER, "outcome"), rows)
+    settings = SETTINGS.replace('tenant = "tenant"', 'tenant = "tenant"\noutcome = "outcome"')
+    (tmp_path / "goodput.toml").write_text(settings.format(more="[workloads.chat]\nttft_s = 1.0"))
+    found = ask(run_at(tmp_path / "goodput.toml"), "FROM warnings WHERE kind = 'pool_unknown'").to_dicts()
+    assert counts(found) == ([("high", "pool", refused, 25 + refused)] if warns else [])
+
+
 def test_requests_in_flight_and_when_they_will_have_timed_out(tmp_path: Path) -> None:
     rows = [{**row, "end": "", "out": ""} if n >= 22 else row for n, row in enumerate(calls())]
     (row,) = warned(tmp_path, "[workloads.chat]\nttft_s = 1.0", rows)["request_in_flight"]
