@@ -1,11 +1,13 @@
 """Which periods and slices a report shows: only what is published, and nothing that its windows do not fill."""
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import duckdb
 import pytest
 
 from goodput.errors import NothingToReport, SliceNotPublished
+from goodput.report import write
 from goodput.report.shown import periods, slices
 
 DAY = datetime(2026, 11, 1, tzinfo=UTC)
@@ -58,6 +60,22 @@ def test_without_bounds_the_latest_day_a_week_and_all(connection: duckdb.DuckDBP
         "week": (DAY + timedelta(days=3), last, 86400, 3600),
         "all": (DAY, last, 86400, 3600),
     }
+
+
+@pytest.mark.parametrize(("form", "gathers"), [("md", ["latest"]), ("html", ["latest", "week", "all"])])
+def test_a_summary_is_of_one_period_and_so_is_what_it_says_of_telemetry(
+    connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, form: str, gathers: list[str]
+) -> None:
+    class Gathers(Exception):  # noqa: N818  (what is asked for, and no error)
+        pass
+
+    def gather(*asked: Any) -> None:
+        raise Gathers([one.period for one in asked[2]])
+
+    monkeypatch.setattr(write, "gather", gather)
+    with pytest.raises(Gathers) as found:
+        write.write_report(connection, (None, None), {}, form, DAY)
+    assert found.value.args[0] == gathers
 
 
 def test_windows_ahead_of_the_headline_are_not_the_latest(connection: duckdb.DuckDBPyConnection) -> None:

@@ -32,6 +32,8 @@ def write_report(
     Raises NothingToReport, SliceNotPublished, PublishedByOlder and QueryFailed.
     """
     shown = periods(connection, *bounds)
+    if form == "md":
+        shown = shown[:1]  # it has no choice of periods, and what it says of telemetry is of its own
     chosen, left_out = slices(connection, shown, asked)
     charts = all_charts()
     try:
