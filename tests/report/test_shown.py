@@ -66,7 +66,7 @@ def test_without_bounds_the_latest_day_a_week_and_all(connection: duckdb.DuckDBP
 def test_a_summary_is_of_one_period_and_so_is_what_it_says_of_telemetry(
     connection: duckdb.DuckDBPyConnection, monkeypatch: pytest.MonkeyPatch, form: str, gathers: list[str]
 ) -> None:
-    class Gathers(Exception):  # noqa: N818  (what is asked for, and no error)
+    class Gathers(Exception):
         pass
 
     def gather(*asked: Any) -> None:
