@@ -83,9 +83,12 @@ def test_an_alarm_says_that_it_began_earlier() -> None:
     assert earlier == "kv_usage_ratio of pool=a stepped since before 2026-01-05T00:00:00Z: 0.9"
 
 
-def test_where_the_series_begins_there_is_nothing_earlier() -> None:
+def test_what_was_there_before_the_first_window_that_was_judged_may_have_begun_earlier() -> None:
+    """A series is judged once it has a week of windows: nobody says whether the last of these were usual."""
     residual = np.concatenate([np.full(20, np.nan), strays(10) + 1.0])
-    assert onset_of(residual, grid(3600)) == Onset(20)
+    assert onset_of(residual, grid(3600)) == Onset(20, is_earlier=True)
+    usual = np.concatenate([np.full(20, np.nan), strays(5), strays(10) + 1.0])
+    assert onset_of(usual, grid(3600)) == Onset(25)
 
 
 def test_an_operation_decides_where_noise_leaves_it_open_and_nowhere_else() -> None:

@@ -17,7 +17,7 @@ _SLOPE_HOURS, _LEAST_OF_SLOPE = 12, 4
 
 @dataclass(frozen=True)
 class Onset:
-    """The first window that left the usual, counted from the first of the series; `is_earlier`: or any before it."""
+    """The first window that left the usual, counted from the first of the series; `is_earlier`: or one before it."""
 
     window: int
     is_earlier: bool = False
@@ -57,8 +57,8 @@ def onset_of(residual: Floats, grid: Grid, marks: Sequence[float] = ()) -> Onset
         at = first + np.flatnonzero(np.isfinite(residual[first:]))
         fits = _fits(residual[at], (at - at[-1]) * grid.step_h, grid.step_h)
         begun = _at_a_mark(fits, at, marks)
-        is_earlier = begun == 0 and bool(np.isfinite(residual[:first]).any())
-        if not is_earlier:
+        is_earlier = begun == 0  # what lies before was not looked at, or never judged
+        if not is_earlier or not np.isfinite(residual[:first]).any():
             break
     return Onset(int(at[begun]), is_earlier)
 
