@@ -2,7 +2,12 @@
 
 from pathlib import Path
 
+import pytest
+from typer.testing import CliRunner
+
 from declared import source
+from goodput.cli.main import app
+from goodput.plumbing.workspace import Workspace
 from published import ask, run_at
 
 SETTINGS = 'landing = ["landing"]\nlake = "lake"\nalarms.enabled = false\n'
@@ -33,3 +38,23 @@ def test_changed_rows_are_warned_of_and_grown_files_are_not(tmp_path: Path) -> N
 def test_rows_that_have_an_id_are_changed_in_place(tmp_path: Path) -> None:
     assert published(tmp_path, [0.5] * 4, attempt_id="id") == ([], 4)
     assert published(tmp_path, [0.5, 0.5, 0.5, 0.7], attempt_id="id") == ([], 4)
+
+
+@pytest.mark.parametrize("ttft_s", [(0.5, 0.7), (0.7, 0.5)])
+def test_a_correction_counts_or_is_warned_of(tmp_path: Path, ttft_s: tuple[float, float]) -> None:
+    """Which of two contents has the smaller source id is chance; one of these two has."""
+    before, after = ttft_s
+    published(tmp_path, [0.4, before], attempt_id="id")
+    published(tmp_path, [0.4, after], attempt_id="id")
+    workspace = Workspace(tmp_path / "goodput.toml")
+    asked = "SELECT subject, affected FROM warnings WHERE kind = 'record_corrected'"
+    counts = ask(workspace, "SELECT max(ttft_s) FROM requests").item()
+    assert ask(workspace, asked).rows() == ([] if counts == after else [("calls.csv", 1)])
+    # what the warning says to do
+    kept = (tmp_path / "landing/calls.csv").rename(tmp_path / "calls.csv")
+    forgotten = CliRunner().invoke(app, ["forget", "calls.csv", "--config", str(tmp_path / "goodput.toml")])
+    assert forgotten.exit_code == 0, forgotten.output
+    kept.rename(tmp_path / "landing/calls.csv")
+    workspace = run_at(tmp_path / "goodput.toml")
+    assert ask(workspace, asked).is_empty()
+    assert ask(workspace, "SELECT max(ttft_s) FROM requests").item() == after
