@@ -54,14 +54,15 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     connection.execute(sql_file(MACROS).text)
     for name, value in {**sides.parameters, **bounds}.items():
         connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
-    for relation in closure(("comparable_rows",), contract_names()):
+    compared_rows = "revised_rows" if sides.column == REVISION else "comparable_rows"
+    for relation in closure((compared_rows,), contract_names()):
         compute(connection, relation)
     connection.execute(f"CREATE OR REPLACE TEMP VIEW side_spans AS {sides.spans}")
     is_known = "true" if sides.column is None else f"{quoted(sides.column)} IS NOT NULL"
     connection.execute(
         f"CREATE OR REPLACE TEMP VIEW side_rows AS SELECT *, {sides.expression} AS own_side, {is_known} AS is_known, "  # noqa: S608
         "coalesce(getvariable('workload') IS NULL OR workload = getvariable('workload'), false) AS is_asked, "
-        "CASE WHEN is_asked THEN own_side END AS side FROM comparable_rows "
+        f"CASE WHEN is_asked THEN own_side END AS side FROM {compared_rows} "
         "WHERE coalesce(ended_at >= getvariable('since'), true) AND coalesce(ended_at < getvariable('until'), true)"
     )
     for relation in closure(_ANSWERS, contract_names()):

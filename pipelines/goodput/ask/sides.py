@@ -9,7 +9,7 @@ from goodput.ask.when import instant
 from goodput.errors import UsageError
 
 UNKNOWN = "unknown"  # as the tables call what was not reported
-REVISION = "model_revision"  # what `comparable_rows` knows of a request besides its columns
+REVISION = "model_revision"  # what `revised_rows` knows of a request besides its columns
 _FROM_FIRST_TO_LAST = """
 SELECT unnest(['A', 'B']) AS side, NULL::TIMESTAMPTZ AS from_at, NULL::TIMESTAMPTZ AS until_at, false AS is_bounded
 """
@@ -71,7 +71,7 @@ def _time(option: str, text: str | None) -> datetime | None:
 
 
 def between_values(column: str, a: str, b: str) -> Sides:
-    """Sides by the value of a column of `requests`, or by `model_revision`: what was last deployed in their pool.
+    """Sides by the value of a column of `requests`, or by `model_revision`: what was last deployed there.
 
     `unknown` is what a request that reports no value has; money that belongs to no request has it for all.
     """

@@ -30,8 +30,8 @@ def compare(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
         typer.Option(
             "--by",
             metavar="COLUMN",
-            help="A column of requests (route, model, pool, tenant ...), or model_revision: what was last deployed where"
-            " they were served, before they arrived.",
+            help="A column of requests (route, model, pool, tenant ...), or model_revision: what was last deployed"
+            " where they were served, before they arrived.",
         ),
     ] = None,
     before: Annotated[

@@ -3,7 +3,10 @@
 -- reads: ops_events, requests
 -- unit: pool and replica as the event names them: neither is the whole fleet; revision NULL: it does not say which
 WITH homes AS (
-    SELECT replica, any_value(pool ORDER BY pool) AS pool FROM requests WHERE replica IS NOT NULL AND pool IS NOT NULL GROUP BY replica
+    SELECT replica, min(pool) AS pool
+    FROM requests
+    WHERE pool IS NOT NULL AND replica IN (SELECT replica FROM ops_events WHERE kind = 'deployment' AND pool IS NULL)
+    GROUP BY replica
 ),
 events AS (
     SELECT
