@@ -60,7 +60,13 @@ scraped AS (
             'instance', 'job', 'cluster', 'namespace', 'pod', 'node', 'service', 'container', 'prometheus', 'prometheus_replica',
             'receive', 'receive_replica', 'monitor'
         )))) AS own
-    FROM (SELECT DISTINCT series_id, layer, replica, metric, emitted, version, preference, labels FROM once)
+    FROM (
+        SELECT
+            series_id, replica, any_value(layer) AS layer, any_value(metric) AS metric, any_value(emitted) AS emitted,
+            any_value(version) AS version, any_value(preference) AS preference, any_value(labels) AS labels
+        FROM once
+        GROUP BY series_id, replica
+    )
 ),
 copies AS ( -- of two targets each series is its own
     SELECT c.series_id, b.series_id AS better_id
@@ -72,17 +78,22 @@ copies AS ( -- of two targets each series is its own
         AND coalesce(b.target = c.target, true) AND coalesce(b.cluster = c.cluster, true) AND coalesce(b.namespace = c.namespace, true)
         AND coalesce(b.pod = c.pod, true) AND coalesce(b.node = c.node, true)
 ),
+read_twice AS (
+    SELECT series_id, sampled_ns, sampled_before_ns, start_ns, staleness_ns
+    FROM followed
+    WHERE series_id IN (SELECT series_id FROM copies UNION ALL SELECT better_id FROM copies)
+),
 -- what several scrapers read of one series counts once: where the first of them reports any of the time, as that does
 read_better AS (
     SELECT o.series_id, o.sampled_ns
-    FROM (SELECT c.better_id, f.* FROM copies AS c JOIN followed AS f USING (series_id)) AS o
-    ASOF JOIN followed AS b ON b.series_id = o.better_id AND b.sampled_ns >= o.sampled_ns
+    FROM (SELECT c.better_id, t.* FROM copies AS c JOIN read_twice AS t USING (series_id)) AS o
+    ASOF JOIN read_twice AS b ON b.series_id = o.better_id AND b.sampled_ns >= o.sampled_ns
     WHERE CASE WHEN b.sampled_ns - b.sampled_before_ns <= b.staleness_ns THEN b.sampled_before_ns < o.sampled_ns
         ELSE b.sampled_ns - b.start_ns <= b.staleness_ns END
     UNION
     SELECT o.series_id, o.sampled_ns
-    FROM (SELECT c.better_id, f.* FROM copies AS c JOIN followed AS f USING (series_id)) AS o
-    ASOF JOIN followed AS b ON b.series_id = o.better_id AND b.sampled_ns <= o.sampled_ns
+    FROM (SELECT c.better_id, t.* FROM copies AS c JOIN read_twice AS t USING (series_id)) AS o
+    ASOF JOIN read_twice AS b ON b.series_id = o.better_id AND b.sampled_ns <= o.sampled_ns
     WHERE b.sampled_ns > o.sampled_before_ns AND b.sampled_ns - b.sampled_before_ns <= b.staleness_ns
 ),
 linked AS (
