@@ -201,3 +201,40 @@ def test_the_hit_ratio_is_what_clients_were_told(tmp_path: Path) -> None:
     answers = [row for row in truth("main") if row["cached_tokens"] is not None and row["input_tokens"] is not None]
     true = sum(row["cached_tokens"] for row in answers) / sum(row["input_tokens"] for row in answers)
     assert row["hit_ratio"] == pytest.approx(true, abs=0.01)
+
+
+LOG = """[workloads.all]
+[sources.log]
+format = "csv"
+path = "log.csv"
+table = "attempts"
+[sources.log.columns]
+attempt_id = "id"
+response_id = "answer"
+started_at = { column = "start", unit = "epoch_ns" }
+ended_at = { column = "end", unit = "epoch_ns" }
+outcome = "outcome"
+"""
+
+
+@pytest.mark.only("requests", "attempts")
+def test_a_gateway_that_writes_a_log_and_no_span_makes_no_retries(tmp_path: Path) -> None:
+    """It hands its caller's `traceparent` on, so that the engine's span is right below the caller's: one try."""
+    tries = [attempt for row in truth("main") if row["via"] == "gateway" for attempt in row["attempts"]]
+    assert {len(row["attempts"]) for row in truth("main")} == {1}
+    rows = [
+        f"g{n},{one['response_id']},{one['start_unix_nano'] + 2_000_000},{one['end_unix_nano'] - 2_000_000},ok"
+        for n, one in enumerate(tries)
+        if one["response_id"] and one["outcome"] == "ok"
+    ]
+    assert len(rows) > 300
+    (tmp_path / "log").mkdir()
+    (tmp_path / "log/log.csv").write_text("\n".join(["id,answer,start,end,outcome", *rows]) + "\n")
+    asked = "SELECT request_key, attempts, retry_count, outcome FROM requests ORDER BY ALL"
+    files = (LAYERS["C"], LAYERS["E"])
+    without = ask(run_over(tmp_path / "CE", "main", *files), asked).rows()
+    logged = run_over(tmp_path / "CLE", "main", *files, str(tmp_path / "log"), settings=LOG)
+    assert ask(logged, asked).rows() == without
+    assert {row[1:3] for row in without} == {(1, 0)}
+    merged = "SELECT count(*) FROM attempts WHERE len(record_ids) = 3"
+    assert ask(logged, merged).item() > 300
