@@ -588,6 +588,19 @@ def test_pools_together_lose_what_each_loses_beside_itself() -> None:
     assert told_usd == pytest.approx({"p": 4.32, "q": 21.6, None: 25.92})
 
 
+@pytest.mark.parametrize(("unpriced", "costs_usd"), [(0, 288 * 1.08 - 4 * 1.08), (1, None)])
+def test_what_reached_no_pool_cost_nothing_unless_it_was_work(unpriced: int, costs_usd: float | None) -> None:
+    """Refusals in twenty windows beside a pool at $1.08 each, of which four are disrupted."""
+    served = [window(minute, unpriced=0) for minute in range(0, DAY, 5)]
+    refused = {"offered": 5, "accepted": 0, "cost_usd": None, "hit": None, "unpriced": unpriced}
+    nowhere = [window(minute, "unknown", **refused) for minute in range(0, 100, 5)]
+    rows = costs([*served, *nowhere], deployments(480))["disruption_cost"]
+    every = next(row for row in rows if row["pool"] is None)
+    assert every["steady_cost_usd"] == (None if costs_usd is None else pytest.approx(costs_usd))
+    alone = [{**row, "pool": "unknown", "cost_usd": None} for row in served]
+    assert {row["steady_cost_usd"] for row in costs(alone, deployments(480))["disruption_cost"]} <= {None}
+
+
 def test_intervals_are_the_same_every_time_and_wider_where_windows_vary() -> None:
     rng = random.Random(3)
     wild = [

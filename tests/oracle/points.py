@@ -70,7 +70,7 @@ def points(
             pool=key[POOL],
             span=(key[0] * S, (key[0] + base_s) * S),
             **{name: row[name] for name in ("arrivals", "offered", "accepted", "p95_ttft_s")},
-            usd=all_cost(waste.costs(key)),
+            usd=_cost(key, goodput, waste),
             is_whole=observed[0] <= key[0] * S and (key[0] + base_s) * S <= observed[1],
             given=tokens[key[0], key[POOL]][0],
             cached=tokens[key[0], key[POOL]][1],
@@ -82,6 +82,15 @@ def points(
         if (key[0] + base_s) * S > observed[0] and key[0] * S < observed[1]
     ]
     return sorted(found, key=lambda point: (point.at, point.pool or ""))
+
+
+def _cost(key: Key, goodput: dict[Key, Row], waste: Waste) -> Fraction | None:
+    """What a window cost; what reached no pool nothing, where no work is behind it and some pool's cost is known."""
+    costs = waste.costs(key)
+    if key[POOL] != UNKNOWN or costs["cost_usd"] is not None or costs["unpriced"]:
+        return all_cost(costs)
+    beside = (of for of in goodput if of[:2] == key[:2] and of[SLICE] == "pool" and of[POOL] != UNKNOWN)
+    return Fraction(0) if any(waste.costs(of)["cost_usd"] is not None for of in beside) else None
 
 
 def _tokens(states: States, base_s: int) -> dict[tuple[int, str | None], tuple[int, int]]:

@@ -19,8 +19,13 @@ served AS (
         pool, epoch_us(window_start) // 1000000 AS start_s, o.base_s, arrivals, offered, accepted, p95_ttft_s,
         -- one without a request is as whole as any: an outage is a load of none
         start_s >= o.observed_from_s AND start_s + o.base_s <= o.observed_until_s AS whole,
-        -- the cost of some of the work is not the cost of the window; decimals add up to the same sum in any order
-        if_all_priced(cost_usd, unpriced)::DECIMAL(38, 18) AS cost_usd
+        -- the cost of some of the work is not the cost of the window; decimals add up to the same sum in any order. What was refused
+        -- before it reached a pool cost nothing, where it is known what others did
+        CASE
+            WHEN pool = 'unknown' AND cost_usd IS NULL AND unpriced = 0
+                AND bool_or(pool <> 'unknown' AND cost_usd IS NOT NULL) OVER (PARTITION BY window_start) THEN 0
+            ELSE if_all_priced(cost_usd, unpriced)
+        END::DECIMAL(38, 18) AS cost_usd
     FROM goodput
     JOIN disruption_options AS o ON window_s = base_s
     WHERE slice IN ('overall', 'pool')
