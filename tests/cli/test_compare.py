@@ -414,6 +414,14 @@ def test_time_in_which_nobody_asked_is_time_of_a_period(compare: Run) -> None:
     assert [side["time_s"] for side in found["sides"]] == [40, 20]  # no more than is observed
 
 
+def test_where_no_window_is_observed_from_end_to_end_those_with_requests_count(compare: Run) -> None:
+    rows = [*requests("A", passing(30, 30), 5.0), *requests("A", passing(60, 60), 15.0)]
+    at, partial = "2026-11-20T09:00:10", [row | {"partial": True} for row in windowed(0, 1)]
+    asked = ("--before", at, "--after", at, "--since", "2020-01-01", "--format", "json")
+    found = compare(rows, *asked, windows=0, of_workloads=partial)
+    assert [side["time_s"] for side in found["sides"]] == [10, 10]
+
+
 def test_a_revision_that_was_rolled_back_has_the_time_of_its_own_deployments(compare: Run) -> None:
     rows = [row for n in range(6) for row in requests("A", passing(10, 10), 10 * n + 5.0, pool="chat")]
     done = [

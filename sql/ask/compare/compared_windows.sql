@@ -29,6 +29,7 @@ lived AS (
     FROM ends AS e
     JOIN side_spans AS s USING (side)
     CROSS JOIN observed AS o
+    WHERE o.first_s IS NOT NULL
 )
 SELECT
     side, start_s, base_s,
