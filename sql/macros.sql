@@ -534,6 +534,16 @@ CREATE OR REPLACE TEMP MACRO is_bought(replica_usd, engine_seen, by_engine) AS
     replica_usd IS NULL AND NOT engine_seen AND NOT coalesce(by_engine, false);
 -- How far in a layer lies: the caller outermost.
 CREATE OR REPLACE TEMP MACRO layer_depth(layer) AS CASE layer WHEN 'client' THEN 0 WHEN 'gateway' THEN 1 ELSE 2 END;
+-- Whether two records {call_id, response_id} carry an id of one call.
+CREATE OR REPLACE TEMP MACRO shares_call(one, other) AS
+    coalesce(one.response_id = other.response_id, false) OR coalesce(one.call_id = other.call_id, false);
+-- Whether a record may be a view of the same call as one of an outer layer: by an id, else in its time (clocks of two systems
+-- differ a little) with the same prompt, where both report that.
+CREATE OR REPLACE TEMP MACRO may_lie_below(inner_record, outer_record) AS
+    outer_record.depth < inner_record.depth
+    AND (shares_call(inner_record, outer_record)
+        OR (inner_record.started_ns >= outer_record.started_ns - 1000000000 AND inner_record.over_ns <= outer_record.over_ns + 1000000000
+            AND coalesce(inner_record.input_tokens = outer_record.input_tokens, true)));
 -- Which record's outcome counts, lowest rank first: the status of a whole call only shows that an answer began, and of
 -- several records of one try, one that saw it fail is right.
 CREATE OR REPLACE TEMP MACRO outcome_rank(covers_tries, outcome, depth) AS

@@ -20,17 +20,13 @@ facts AS (
 candidates AS (
     SELECT
         b.child_id, b.between_id, h.depth, h.covers_tries, h.reported_attempts,
-        coalesce(a.response_id = h.response_id, false) OR coalesce(a.call_id = h.call_id, false) AS shares_id,
+        shares_call(a, h) AS shares_id,
         least(a.over_ns, h.over_ns) - greatest(a.started_ns, h.started_ns) AS overlap_ns,
         abs(a.started_ns - h.started_ns) AS apart_ns
     FROM between_them AS b
     JOIN facts AS a ON a.record_id = b.child_id
     JOIN facts AS h ON h.record_id = b.between_id
-    WHERE h.depth < a.depth
-        AND (shares_id
-            OR (-- clocks of two systems differ a little
-                a.started_ns >= h.started_ns - 1000000000 AND a.over_ns <= h.over_ns + 1000000000
-                AND coalesce(a.input_tokens = h.input_tokens, true)))
+    WHERE may_lie_below(a, h)
 ),
 nearest AS (
     SELECT *
