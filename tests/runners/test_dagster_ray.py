@@ -47,9 +47,10 @@ def server_of_jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command += [f"--dashboard-port={port}", "--dashboard-host=127.0.0.1", "--node-ip-address=127.0.0.1"]
     command += ["--object-store-memory=83886080", "--disable-usage-stats", "--dashboard-agent-listen-port=0"]
     # Ray kills its jobs where a machine's memory is nearly used up, also when it is other tests that use it.
-    unguarded = {**os.environ, "RAY_memory_monitor_refresh_ms": "0"}
+    # Its jobs find programs where their node does: the suite may be run without its environment activated.
+    at_node = {**os.environ, "RAY_memory_monitor_refresh_ms": "0", "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"}
     with (tmp_path_factory.mktemp("head") / "log").open("w") as log:
-        head = subprocess.Popen([*map(str, command)], env=unguarded, stdout=log, stderr=log, start_new_session=True)
+        head = subprocess.Popen([*map(str, command)], env=at_node, stdout=log, stderr=log, start_new_session=True)
     try:
         wait_for_jobs(f"http://127.0.0.1:{port}")
         yield f"http://127.0.0.1:{port}"
@@ -66,10 +67,20 @@ def dagster_yaml(address: str) -> str:
     return f"telemetry: {{enabled: false}}\n{at_once}{block.replace('http://HEAD:8265', address)}"
 
 
-def jobs_of(address: str) -> list[Any]:
+def server_at(address: str) -> Any:
     from ray.job_submission import JobSubmissionClient  # noqa: PLC0415  (only where there is a server of jobs)
 
-    return JobSubmissionClient(address).list_jobs()
+    return JobSubmissionClient(address)
+
+
+def jobs_of(address: str) -> list[Any]:
+    return server_at(address).list_jobs()
+
+
+def last_line(address: str) -> str:
+    """What the one job wrote last."""
+    (job,) = jobs_of(address)
+    return f"{job.status}: {server_at(address).get_job_logs(job.submission_id).splitlines()[-1]}"
 
 
 def launch(job: str, settings: Path, home: Path, address: str) -> dg.DagsterRun:
@@ -83,13 +94,15 @@ def launch(job: str, settings: Path, home: Path, address: str) -> dg.DagsterRun:
     until = time.monotonic() + ENDED_WITHIN_S
     with dg.DagsterInstance.from_config(str(home)) as instance:
         while time.monotonic() < until:
+            ended = {job.status for job in jobs_of(address)} & {"FAILED", "STOPPED"}
             (found,) = instance.get_runs()
             if found.is_finished:
                 return found
+            if ended:
+                break
             time.sleep(1)
         events = "\n".join(entry.user_message for entry in instance.all_logs(found.run_id))
-    (job_of_ray,) = jobs_of(address)
-    raise TimeoutError(f"{found.status}\n{job_of_ray}\n{events}")
+    raise RuntimeError(f"{found.status}\n{last_line(address)}\n{events}")
 
 
 def test_a_run_that_dagster_launches_is_a_job_of_the_cluster(server_of_jobs: str, tmp_path: Path) -> None:

@@ -1,16 +1,13 @@
 -- description: Files whose newest records differ from what was read before under the same ids: one of the two counts, and not the one that was read last
 -- grain: subject
 -- reads: serving_records, source_ledger
-WITH again AS (
-    SELECT hash(record_id) AS id FROM serving_records GROUP BY ALL HAVING count(*) > 1
-),
-copies AS (
+WITH copies AS (
     SELECT
         r.record_id, r.source_id, r.started_ns, s.path, s.ingested_ns,
-        hash(r.outcome, r.http_status, r.started_ns, r.ended_ns, r.first_token_ns, r.input_tokens, r.output_tokens, r.model, r.replica) AS content
+        (r.outcome, r.http_status, r.started_ns, r.ended_ns, r.first_token_ns, r.input_tokens, r.output_tokens, r.model, r.replica) AS content
     FROM serving_records AS r
     JOIN source_ledger AS s USING (source_id)
-    WHERE hash(r.record_id) IN (FROM again)
+    WHERE hash(r.record_id) IN (SELECT hash(record_id) FROM serving_records GROUP BY hash(record_id) HAVING count(*) > 1)
 ),
 differing AS (
     SELECT
@@ -19,7 +16,7 @@ differing AS (
     FROM copies
     GROUP BY record_id
     -- of equal ids that of the smallest source counts
-    HAVING arg_min(content, source_id) <> arg_max(content, (ingested_ns, source_id))
+    HAVING arg_min(content, source_id) IS DISTINCT FROM arg_max(content, (ingested_ns, source_id))
 )
 SELECT
     'high' AS severity,
