@@ -48,7 +48,11 @@ def server_of_jobs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     command += ["--object-store-memory=83886080", "--disable-usage-stats", "--dashboard-agent-listen-port=0"]
     # Ray kills its jobs where a machine's memory is nearly used up, also when it is other tests that use it.
     # Its jobs find programs where their node does: the suite may be run without its environment activated.
-    at_node = {**os.environ, "RAY_memory_monitor_refresh_ms": "0", "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}"}
+    at_node = {
+        **os.environ,
+        "RAY_memory_monitor_refresh_ms": "0",
+        "PATH": f"{PROGRAMS}{os.pathsep}{os.environ['PATH']}",
+    }
     with (tmp_path_factory.mktemp("head") / "log").open("w") as log:
         head = subprocess.Popen([*map(str, command)], env=at_node, stdout=log, stderr=log, start_new_session=True)
     try:
