@@ -19,7 +19,8 @@ from goodput.measure.nodes import COST_LEDGER, KNOWN_REPLICAS
 from goodput.plumbing.assembly import assemble
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import hour_label
-from goodput.plumbing.lake import ROWS_A_GROUP, Lake
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.part_writer import ROWS_A_GROUP
 from goodput.plumbing.node import Batch, Context
 from goodput.plumbing.node import Parts as PartsMade
 from goodput.plumbing.runner import InProcess

@@ -20,7 +20,8 @@ from full_disk import largest_file
 from goodput.errors import GoodputError, LakeBusy, LakeTooNew, LakeTooOld, LakeUnreadable, LakeUnwritable
 from goodput.plumbing import lake as lake_module
 from goodput.plumbing.files import write_atomically
-from goodput.plumbing.lake import ROWS_A_GROUP, Lake, delete, write_each, write_parquet
+from goodput.plumbing.lake import Lake, delete, write_each, write_parquet
+from goodput.plumbing.part_writer import ROWS_A_GROUP
 from lakes import put
 
 HOLD = """

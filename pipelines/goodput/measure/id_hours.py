@@ -13,8 +13,8 @@ from goodput.contracts import arrow_schema
 from goodput.measure.part_hours import with_part_hour
 from goodput.plumbing.compute import compute_each, load
 from goodput.plumbing.hours import day_of, epoch_hour
-from goodput.plumbing.lake import PartWriter
 from goodput.plumbing.node import Batch, Context, Parts, hours_in
+from goodput.plumbing.part_writer import PartWriter
 from goodput.plumbing.spill import spill_folder
 from goodput.plumbing.sql_files import connect, parquet, quoted
 

@@ -3,13 +3,16 @@
 See docs/semantics.md#time-and-restatement.
 """
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
 import polars as pl
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from goodput.contracts import arrow_schema, contract, polars_schema
 from goodput.measure.restating_sources import RestatingSources
+from goodput.plumbing.catalog import Part
 from goodput.plumbing.compute import split_windows
 from goodput.plumbing.node import Batch, Parts
 
@@ -20,20 +23,39 @@ _KEY = contract("goodput").primary_key
 def write_restated(batch: Batch, goodput: pl.DataFrame) -> Parts:
     """Write the windows of a batch, and what they change in those that were published."""
     parts: Parts = {"goodput": {}, "restatements": {}}
-    computed_at, schema = datetime.now(UTC), arrow_schema("goodput")
-    sources: RestatingSources | None = None
-    for partition, now in split_windows(batch, goodput.to_arrow()):
-        files = batch.files("goodput", [partition])
-        published = [pq.ParquetFile(file).read() for file in files] or [schema.empty_table()]
-        before = pl.DataFrame(published[0])
-        rows, changes = restate(pl.DataFrame(now), before, computed_at)
-        parts["goodput"][partition] = batch.write("goodput", partition, rows.to_arrow().cast(schema))
+    computed_at = datetime.now(UTC)
+    windows = dict(split_windows(batch.partitions, goodput.to_arrow()))
+    for published in _by_columns(batch).values():
+        now, before = pa.concat_tables(windows[p] for p in published), pa.concat_tables(published.values())
+        rows, changes = restate(pl.DataFrame(now), pl.DataFrame(before), computed_at)
+        shaped = rows.to_arrow().cast(arrow_schema("goodput"))
+        for partition, part in split_windows(published, shaped):
+            parts["goodput"][partition] = batch.write("goodput", partition, part)
         if changes.height:
-            sources = sources or RestatingSources(batch)
-            by = pl.lit(list(sources.of(partition, before["computed_at"].max())), pl.List(pl.String))  # type: ignore[arg-type]
-            shaped = changes.with_columns(sources=by).to_arrow().cast(arrow_schema("restatements"))
-            parts["restatements"][partition] = batch.write("restatements", partition, shaped)
+            parts["restatements"] |= _write_changes(batch, changes, published)
     return parts
+
+
+def _write_changes(batch: Batch, changes: pl.DataFrame, published: Mapping[str, pa.Table]) -> dict[str, Part]:
+    sources, parts = RestatingSources(batch), {}
+    for partition, part in split_windows(published, changes.to_arrow()):
+        if part.num_rows:
+            since = pl.DataFrame(published[partition])["computed_at"].max()
+            by = pl.lit(list(sources.of(partition, since)), pl.List(pl.String))  # type: ignore[arg-type]
+            rows = pl.DataFrame(part).with_columns(sources=by).to_arrow().cast(arrow_schema("restatements"))
+            parts[partition] = batch.write("restatements", partition, rows)
+    return parts
+
+
+def _by_columns(batch: Batch) -> dict[tuple[str, ...], dict[str, pa.Table]]:
+    """What is published of each partition of a batch, by the columns that it has: an older version had fewer."""
+    found: dict[tuple[str, ...], dict[str, pa.Table]] = {}
+    nothing = arrow_schema("goodput").empty_table()
+    for partition in batch.partitions:
+        files = batch.files("goodput", [partition])
+        rows = pq.ParquetFile(files[0]).read() if files else nothing
+        found.setdefault(tuple(rows.column_names) if files else (), {})[partition] = rows
+    return found
 
 
 def restate(now: pl.DataFrame, before: pl.DataFrame, computed_at: datetime) -> tuple[pl.DataFrame, pl.DataFrame]:

@@ -61,9 +61,9 @@ class Table:
         self.root = lake_root / self.layer / name
         self._lake_root = lake_root
 
-    def part_path(self, partition: str, inputs: str, content: str) -> Path:
-        """Where a part lies."""
-        return self.root / f"{PARTITION}={partition}" / f"{inputs}-{content}.parquet"
+    def folder(self, partition: str) -> str:
+        """Where the parts of a partition lie."""
+        return f"{self.root}/{PARTITION}={partition}"
 
     @cached_property
     def _delta(self) -> DeltaTable | None:
@@ -179,7 +179,7 @@ class Table:
         removing = [_remove(self.root, part, now_ms) for part in sorted(remove)]
         before = self.version
         try:
-            sync(part.path for part in add)
+            sync(part.file for part in add)
             self._store.add(add)
             if self._delta is None:
                 self.root.mkdir(parents=True, exist_ok=True)
@@ -261,6 +261,11 @@ def digest_sum(digests: Iterable[str]) -> str:
     return f"{sum(int(digest, 16) for digest in digests) % _MODULUS:032x}"
 
 
+def part_name(inputs: str, content: str) -> str:
+    """Name of the file of a part."""
+    return f"{inputs}-{content}.parquet"
+
+
 def _part(below: str, path: str, rows: int, size_bytes: int) -> Part:
     folder, _, name = path.partition("/")
     inputs, _, content = name.removesuffix(".parquet").partition("-")
@@ -269,10 +274,12 @@ def _part(below: str, path: str, rows: int, size_bytes: int) -> Part:
 
 def _add(root: Path, part: Part, now_ms: int) -> AddAction:
     stats = json.dumps({"numRecords": part.rows})
-    path = part.path.relative_to(root).as_posix()
-    return AddAction(path, part.size_bytes, {PARTITION: part.partition}, now_ms, True, stats)
+    return AddAction(_below(root, part), part.size_bytes, {PARTITION: part.partition}, now_ms, True, stats)
 
 
 def _remove(root: Path, part: Part, now_ms: int) -> RemoveAction:
-    path = part.path.relative_to(root).as_posix()
-    return RemoveAction(path, True, now_ms, part.size_bytes, {PARTITION: part.partition})
+    return RemoveAction(_below(root, part), True, now_ms, part.size_bytes, {PARTITION: part.partition})
+
+
+def _below(root: Path, part: Part) -> str:
+    return part.file.removeprefix(f"{root}/")

@@ -7,16 +7,17 @@ from collections.abc import Collection, Iterable, Iterator
 
 import duckdb
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from goodput.contracts import Contract, arrow_schema, contract
 from goodput.plumbing import shapes
 from goodput.plumbing.catalog import ALL, Part
 from goodput.plumbing.graph import relation
-from goodput.plumbing.hours import HOUR_S, epoch_hour
-from goodput.plumbing.lake import ROWS_A_GROUP
-from goodput.plumbing.node import Batch, Context, Parts, grains_of, hours_in
+from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label
+from goodput.plumbing.node import Batch, Context, Parts
 from goodput.plumbing.parameters import register
+from goodput.plumbing.part_writer import ROWS_A_GROUP
 from goodput.plumbing.sql_files import compute, connect, read_parts
 
 _PARTITION_HOUR = "partition_hour"
@@ -134,37 +135,54 @@ class _HourlyRows:
     def __init__(self, reader: pa.RecordBatchReader, schema: pa.Schema) -> None:
         self._batches = iter(reader)
         self._schema = schema
-        self._left: pa.Table | None = None
+        self._left = schema.empty_table()
+        self._hours = np.empty(0, np.int64)
 
     def until_end_of(self, hour: int) -> Iterator[pa.Table]:
         """What is left of rows up to the end of an hour."""
         while True:
-            if self._left is None or self._left.num_rows == 0:
-                batch = next(self._batches, None)
-                if batch is None:
-                    return
-                self._left = pa.Table.from_batches([batch])
-            hours = self._left.column(_PARTITION_HOUR).to_numpy()
-            end = int(np.searchsorted(hours, hour, side="right"))
-            yield self._left.slice(0, end).drop_columns(_PARTITION_HOUR).cast(self._schema)
-            self._left = self._left.slice(end)
+            if not self._left.num_rows and not self._read():
+                return
+            end = int(np.searchsorted(self._hours, hour, side="right"))
+            if end:
+                yield self._left.slice(0, end)
+                self._left, self._hours = self._left.slice(end), self._hours[end:]
             if self._left.num_rows:
                 return
+
+    def _read(self) -> bool:
+        batch = next(self._batches, None)
+        if batch is None:
+            return False
+        rows = pa.Table.from_batches([batch])
+        self._hours = rows.column(_PARTITION_HOUR).to_numpy()
+        self._left = rows.drop_columns(_PARTITION_HOUR).cast(self._schema)
+        return True
 
 
 def write_windows(batch: Batch, table: str, rows: pa.Table) -> dict[str, Part]:
     """Write windows to the hour or day that each belongs to; `rows` have window_start and window_s."""
-    schema = arrow_schema(table)
-    return {p: batch.write(table, p, part.cast(schema)) for p, part in split_windows(batch, rows)}
+    shaped = rows.cast(arrow_schema(table))
+    return {p: batch.write(table, p, part) for p, part in split_windows(batch.partitions, shaped)}
 
 
-def split_windows(batch: Batch, rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
-    """The rows of each partition of a batch."""
+def split_windows(partitions: Collection[str], rows: pa.Table) -> Iterator[tuple[str, pa.Table]]:
+    """The rows of each of some partitions, in their order."""
+    places = _places(rows, partitions)
+    order = np.argsort(places, kind="stable")
+    ordered = rows.take(pa.array(order))
+    ends = np.searchsorted(places[order], np.arange(-1, len(partitions)), side="right")
+    for partition, start, end in zip(partitions, ends[:-1], ends[1:], strict=True):
+        yield partition, ordered.slice(start, end - start)
+
+
+def _places(rows: pa.Table, partitions: Iterable[str]) -> npt.NDArray[np.int64]:
+    """The place of each window's partition, an hour or a day by its length, among some; -1 of any other."""
+    number = {partition: place for place, partition in enumerate(partitions)}
     starts_s = rows.column("window_start").cast(pa.int64()).to_numpy() // 10**6
     lengths_s = rows.column("window_s").to_numpy()
-    for partition in batch.partitions:
-        hours = hours_in(partition)
-        from_s, until_s = epoch_hour(hours[0]) * HOUR_S, (epoch_hour(hours[-1]) + 1) * HOUR_S
-        is_inside = (starts_s >= from_s) & (starts_s < until_s)
-        is_grain = np.isin(lengths_s, grains_of(batch.settings, partition))
-        yield partition, rows.filter(pa.array(is_inside & is_grain))
+    hours, which = np.unique(starts_s // HOUR_S, return_inverse=True)
+    labels = [hour_label(int(hour)) for hour in hours]
+    of_hour = np.array([number.get(label, -1) for label in labels], np.int64)
+    of_day = np.array([number.get(day_of(label), -1) for label in labels], np.int64)
+    return np.where(lengths_s <= HOUR_S, of_hour[which], of_day[which])

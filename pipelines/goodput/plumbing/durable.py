@@ -6,15 +6,17 @@ A rename or a new name is in the folder, not in the file, and reaches the disk w
 import os
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from os.path import dirname
 from pathlib import Path
 
 _AT_ONCE = 8  # a file system writes the journal once for many that wait
 
 
-def sync(files: Iterable[Path]) -> None:
+def sync(files: Iterable[Path | str]) -> None:
     """Wait until files, and the names of them and of their folders, are on disk. Raises OSError."""
-    paths = list(files)
-    folders = {folder for path in paths for folder in (path.parent, path.parent.parent)}
+    paths = [str(file) for file in files]
+    parents = {dirname(path) for path in paths}
+    folders = parents | {dirname(folder) for folder in parents}
     if len(paths) == 1:
         _sync(paths[0])
     elif paths:
@@ -24,7 +26,7 @@ def sync(files: Iterable[Path]) -> None:
         _sync(folder)
 
 
-def _sync(path: Path) -> None:
+def _sync(path: str) -> None:
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -20,7 +20,8 @@ from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import ALL, Part
 from goodput.plumbing.graph import closure, inputs_of
 from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label, hours_of_day, is_hour, neighbours
-from goodput.plumbing.lake import Lake, PartWriter
+from goodput.plumbing.lake import Lake
+from goodput.plumbing.part_writer import PartWriter
 from goodput.plumbing.pruned import Pruned, read_pruned
 from goodput.plumbing.sql_files import sql_names
 from goodput.plumbing.telemetry import Silent, Telemetry
