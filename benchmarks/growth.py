@@ -20,9 +20,9 @@ from goodput.plumbing.assembly import assemble
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import hour_label
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.part_writer import ROWS_A_GROUP
 from goodput.plumbing.node import Batch, Context
 from goodput.plumbing.node import Parts as PartsMade
+from goodput.plumbing.part_writer import ROWS_A_GROUP
 from goodput.plumbing.runner import InProcess
 from goodput.plumbing.sharded import in_shards
 from goodput.plumbing.sql_files import connect, limit, parquet
