@@ -114,13 +114,13 @@ def charged(
     relation: str = "cost_ledger",
     names: Sequence[Row] = (),
     declared: Mapping[str, str] | None = None,
+    prices: Sequence[Row] = (),
 ) -> pl.DataFrame:
     """The ledger of the given hours after BEGIN_S; `attempts` and `extra` samples beside those of the fleet.
 
-    `names`: rows of `replica_names`; `declared`: replicas by other names of theirs.
+    `names`: rows of `replica_names`; `declared`: replicas by other names of theirs; `prices`: rows of `token_prices`.
     """
     rows = [attempt_row(attempt) for attempt in fleet.tries] + list(attempts)
-    prices = []
     if fleet.price:
         prices = [
             {"model": "api", "valid_from": 0, "input_token_usd": fleet.price[0], "output_token_usd": fleet.price[1]}
@@ -130,7 +130,7 @@ def charged(
         "requests": [request_row(row) for row in rows if row["verdict"] is not None],
         "replica_samples": [row for sampled in fleet.sampled for row in sample_rows(*sampled)] + list(extra),
         "cost_records": [record_row(number, record) for number, record in enumerate(fleet.records)],
-        "token_prices": prices,
+        "token_prices": list(prices),
         "replica_names": list(names),
     }
     chosen = Settings(

@@ -35,7 +35,8 @@ loads AS (
     JOIN shown_periods AS p ON g.window_s = p.drawn_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
     WHERE g.slice = 'pool'
 )
--- one replica stays: somebody has to take the next request
+-- one replica stays: somebody has to take the next request. In a window without
+-- telemetry of a pool whose replicas are otherwise known it may be that one.
 SELECT
     d.period, d.pool, d.window_start, d.idle_usd, k.headroom,
     k.knee_rps > 0 AND u.replicas > 0 AND NOT k.is_failed_by_prompts AS is_by_knee,
@@ -45,7 +46,11 @@ SELECT
         WHEN is_by_knee AND knee > 0
             THEN least(d.idle_usd, d.usd * greatest(0, 1 - greatest(1, ceil(coalesce(l.load_rps, 0) / knee * k.headroom - 1e-9)) / u.replicas))
         WHEN is_by_knee IS NOT true AND k.is_short IS NOT true AND 2 * coalesce(l.load_rps, 0) <= coalesce(l.most_rps, 1)
-            THEN least(d.idle_usd, d.usd * CASE WHEN u.replicas > 0 THEN 1 - 1 / u.replicas ELSE 1 END)
+            THEN least(d.idle_usd, d.usd * CASE
+                WHEN u.replicas > 0 THEN 1 - 1 / u.replicas
+                WHEN max(u.replicas) OVER (PARTITION BY d.period, d.pool) > 0 THEN 0
+                ELSE 1
+            END)
         ELSE 0
     END) AS spares,
     spares[1] AS spare_usd,

@@ -6,6 +6,7 @@ import json
 from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -182,9 +183,39 @@ def test_trap_22_prices_are_per_token_and_an_example_is_no_model(tmp_path: Path)
     found = {row["model"]: tuple(row[name] for name in prices) for row in reading.tables["price_lines"]}
     assert found == {
         "gpt-x": (2.5e-06, 1e-05, 1.25e-06, 2e-05, False),
-        "deepseek/chat": (2.8e-07, 4.2e-07, 2.8e-08, None, True),
+        "deepseek/chat": (2.8e-07, 4.2e-07, 2.8e-08, None, False),
         "free/model": (0, 0, None, None, False),
     }
+
+
+@pytest.mark.parametrize(
+    ("more", "expected"),
+    [
+        ({}, (False, None, None, None, None, None)),
+        ({"input_cost_per_token_above_200k_tokens": 5e-06}, (False, 200_000, 5e-06, None, None, None)),
+        (
+            {
+                "cache_read_input_token_cost_above_200k_tokens": 5e-07,
+                "input_cost_per_token_above_200k_tokens": 5e-06,
+                "input_cost_per_token_above_200k_tokens_priority": 9e-06,
+                "cache_creation_input_token_cost_above_1hr": 6e-06,
+                "cache_creation_input_token_cost_above_200k_tokens": 7e-06,
+                "output_cost_per_token_above_200k_tokens": 0.00002,
+            },
+            (False, 200_000, 5e-06, 2e-05, 5e-07, 7e-06),
+        ),
+        (
+            {"input_cost_per_token_above_128k_tokens": 4e-06, "input_cost_per_token_above_256k_tokens": 5e-06},
+            (True, None, None, None, None, None),
+        ),
+        ({"tiered_pricing": [{"range": [0, 256000.0], "input_cost_per_token": 5e-08}]}, (True, *[None] * 5)),
+    ],
+)
+def test_prices_of_long_prompts(tmp_path: Path, more: dict[str, Any], expected: tuple[Any, ...]) -> None:
+    model = {"litellm_provider": "v", "input_cost_per_token": 1e-06, "output_cost_per_token": 2e-06, **more}
+    (row,) = Reading(put(tmp_path / "prices.json", json.dumps({"m": model}))).tables["price_lines"]
+    names = ("input_token_usd", "output_token_usd", "cached_input_token_usd", "cache_write_token_usd")
+    assert tuple(row[name] for name in ("tiered", "tier_above_tokens", *(f"tier_{name}" for name in names))) == expected
 
 
 @pytest.mark.parametrize(("gpu_usd", "placeholder"), [(1.9, True), (5.0, False)])

@@ -20,3 +20,28 @@ def test_what_a_caller_alone_saw_takes_the_time_of_a_replica_whose_engine_shows_
     assert frame["gpu_s"].to_list() == gpu_s
     assert frame["usd"].to_list() == [None, None]
     assert frame.filter(pl.col("bucket") == "idle").is_empty()
+
+
+@pytest.mark.parametrize(
+    ("tokens", "tier", "usd"),
+    [
+        # 199,000 tokens of input at $1 a million, 1,000 that the cache had at 0.1, 500 of output at 2
+        ((200_000, 1000, 500), {}, 0.199 + 0.0001 + 0.001),
+        # all of the next prompt costs what the tier says: 5, 0.5 and 20
+        (
+            (200_001, 1000, 500),
+            {"tier_cached_input_token_usd": 5e-7, "tier_output_token_usd": 2e-5},
+            0.995005 + 0.0005 + 0.01,
+        ),
+        # and as below the tier where it says nothing
+        ((200_001, 1000, 500), {}, 0.995005 + 0.0001 + 0.001),
+    ],
+)
+def test_all_tokens_of_a_long_prompt_have_the_prices_of_its_tier(
+    tokens: tuple[int, int, int], tier: dict[str, float], usd: float
+) -> None:
+    price = {"model": "api", "valid_from": 0, "input_token_usd": 1e-6, "output_token_usd": 2e-6, "tiered": False}
+    price |= {"cached_input_token_usd": 1e-7, "tier_above_tokens": 200_000, "tier_input_token_usd": 5e-6, **tier}
+    frame = charged(Fleet([Try("long", "accepted", 0, 10, None, None, "api", tokens)]), prices=[price])
+    assert frame["usd"].sum() == pytest.approx(usd)
+    assert frame["estimated"].to_list() == [False]

@@ -524,6 +524,14 @@ def test_of_a_pool_without_a_knee_the_dollars_of_its_quiet_windows_are_spare() -
     assert row["spare_usd"] == pytest.approx(2.0 / 2)
 
 
+def test_where_nothing_says_how_many_replicas_there_were_none_is_spare() -> None:
+    """Hours of an outage have no requests either: what idles in them may be the one replica that stays."""
+    waste = idled("rag", "b", (1.0, 2.0, 3.0, 4.0))
+    goodput = [served("rag", "b"), *pooled("b", (100, 40, None, None))]
+    (row,) = mending(waste, goodput, [("b", HOURS[0], 2), ("b", HOURS[1], 2)], slice="overall")
+    assert row["spare_usd"] == pytest.approx(2.0 / 2)
+
+
 def test_of_an_hour_observed_in_part_the_rate_is_that_of_what_was_observed() -> None:
     """40 requests of a tenth of an hour are as many a second as 400: that was no quiet hour, and the others were."""
     waste = idled("rag", "b", (1.0, 2.0, 3.0, 4.0))

@@ -31,16 +31,21 @@ worked AS (
 priced AS (
     SELECT
         w.*, t.tiered,
+        -- a prompt beyond the tier has other prices for all of its tokens
+        coalesce(w.input_tokens > t.tier_above_tokens, false) AS is_beyond,
+        CASE WHEN is_beyond THEN coalesce(t.tier_input_token_usd, t.input_token_usd) ELSE t.input_token_usd END AS price_input,
+        CASE WHEN is_beyond THEN coalesce(t.tier_output_token_usd, t.output_token_usd) ELSE t.output_token_usd END AS price_output,
+        coalesce(CASE WHEN is_beyond THEN t.tier_cached_input_token_usd END, t.cached_input_token_usd, price_input) AS price_cached_input,
+        coalesce(CASE WHEN is_beyond THEN t.tier_cache_write_token_usd END, t.cache_write_token_usd, price_input) AS price_cache_write,
         w.share * (
-            t.input_token_usd
+            price_input
                 * at_least(input_tokens - coalesce(cached_input_tokens, 0) - coalesce(cache_write_tokens, 0), 0)
-            + coalesce(t.cache_write_token_usd, t.input_token_usd) * coalesce(cache_write_tokens, 0)
+            + price_cache_write * coalesce(cache_write_tokens, 0)
         ) AS listed_input_usd,
-        w.share * coalesce(t.cached_input_token_usd, t.input_token_usd) * coalesce(cached_input_tokens, 0)
-            AS listed_cached_input_usd,
+        w.share * price_cached_input * coalesce(cached_input_tokens, 0) AS listed_cached_input_usd,
         w.share * (
-            coalesce(t.output_token_usd, 0) * greatest(coalesce(output_tokens, 0) - coalesce(reasoning_tokens, 0), 0)
-            + coalesce(t.reasoning_token_usd, t.output_token_usd, 0) * coalesce(reasoning_tokens, 0)
+            coalesce(price_output, 0) * greatest(coalesce(output_tokens, 0) - coalesce(reasoning_tokens, 0), 0)
+            + coalesce(t.reasoning_token_usd, price_output, 0) * coalesce(reasoning_tokens, 0)
         ) AS listed_output_usd,
         listed_input_usd + listed_cached_input_usd + listed_output_usd AS listed_usd,
         b.usd * coalesce(ratio(coalesce(w.reported_work, 0) * w.share, b.work), 1.0 / b.pieces) AS billed_usd,
