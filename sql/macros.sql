@@ -299,10 +299,14 @@ CREATE OR REPLACE TEMP MACRO sampled_within(e, t) AS CASE
         low: e.value * exp(-t * sqrt(e.variance) / e.value),
         high: e.value * exp(t * sqrt(e.variance) / e.value)
     }
-    ELSE {value: e.value, low: greatest(least(0, e.value), e.value - t * sqrt(e.variance)), high: e.value + t * sqrt(e.variance)}
+    -- credits may exceed a cost; nothing else is below nothing
+    WHEN e.value < 0 THEN {value: e.value, low: e.value - t * sqrt(e.variance), high: e.value + t * sqrt(e.variance)}
+    ELSE {value: e.value, low: greatest(0, e.value - t * sqrt(e.variance)), high: e.value + t * sqrt(e.variance)}
 END;
+-- What nobody judged takes nothing below nothing that is not below it anyway.
+CREATE OR REPLACE TEMP MACRO unjudged_below(e, low) AS CASE WHEN e.value < 0 THEN e.below ELSE least(e.below, low) END;
 CREATE OR REPLACE TEMP MACRO estimated_within(e, t) AS list_transform([sampled_within(e, t)], lambda w:
-    {value: w.value, low: w.low - least(e.below, w.low), high: w.high + e.above})[1];
+    {value: w.value, low: w.low - unjudged_below(e, w.low), high: w.high + e.above})[1];
 -- Degrees of freedom of a difference of two estimates (Welch 1947).
 CREATE OR REPLACE TEMP MACRO welch_df(a, b) AS
     (a.variance + b.variance) ** 2 / (a.variance ** 2 / a.df + b.variance ** 2 / b.df);
@@ -340,8 +344,8 @@ CREATE OR REPLACE TEMP MACRO estimates_apart(a, b, varies, t) AS list_transform(
     [{a: sampled_within(a, t), b: sampled_within(b, t), half: CASE WHEN varies.phi = 0 THEN 0 ELSE t * sqrt(at_least(varies.variance, 0)) END}],
     lambda w: list_transform([difference(w.a, w.b, phi := varies.phi)], lambda d: {
         value: d.value,
-        low: least(d.low, d.value - w.half) - least(b.below, w.b.low) - a.above,
-        high: greatest(d.high, d.value + w.half) + b.above + least(a.below, w.a.low)
+        low: least(d.low, d.value - w.half) - unjudged_below(b, w.b.low) - a.above,
+        high: greatest(d.high, d.value + w.half) + b.above + unjudged_below(a, w.a.low)
     })[1])[1];
 -- Among how many questions asked at once, up to three, a difference still shows (Bonferroni); a question may be of many comparisons.
 CREATE OR REPLACE TEMP MACRO shows_among(a, b, varies, comparisons) AS len(list_filter([1, 2, 3], lambda questions: list_transform(

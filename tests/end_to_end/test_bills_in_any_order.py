@@ -270,6 +270,19 @@ def test_hours_that_the_export_which_replaces_them_leaves_out_are_named_with_the
     assert warned(at, "bill_displaced", "subject, affected, total, amount_usd") == [("even.csv", 11, 11, 22.0)]
 
 
+def test_of_a_path_that_held_several_versions_the_last_one_is_displaced(tmp_path: Path) -> None:
+    """Two resources at 6 USD, at 7, then one alone: 7 are missing, and never 13."""
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    versions = [[("i-1", "6"), ("i-2", "6")], [("i-1", "7"), ("i-2", "7")], [("i-1", "7")]]
+    bills = [as_csv(*({**CHARGE, "ResourceId": name, "EffectiveCost": usd} for name, usd in of)) for of in versions]
+    for text in bills:
+        at = settle(tmp_path, [("", telemetry | {"focus.csv": text})])
+    assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 7
+    ((affected, usd, message),) = warned(at, "bill_displaced", "affected, amount_usd, message")
+    assert (affected, usd) == (1, 7)
+    assert "what that path held later" in message
+
+
 @pytest.mark.only("cost_records")
 def test_a_landing_zone_that_was_moved_still_knows_what_overwrites_what(tmp_path: Path) -> None:
     """24 USD, moved with its folder and overwritten with 48 there, then restored: 48 and 24, never 72."""

@@ -3,7 +3,7 @@
 import polars as pl
 import pytest
 
-from by_seconds import Fleet, Try
+from by_seconds import Fleet, Record, Try
 from charging import attempt_row, charged
 
 TOKENS = (100, 0, 10)
@@ -45,3 +45,17 @@ def test_all_tokens_of_a_long_prompt_have_the_prices_of_its_tier(
     frame = charged(Fleet([Try("long", "accepted", 0, 10, None, None, "api", tokens)]), prices=[price])
     assert frame["usd"].sum() == pytest.approx(usd)
     assert frame["estimated"].to_list() == [False]
+
+
+@pytest.mark.parametrize("has_price", [True, False])
+@pytest.mark.parametrize("billed_usd", [None, 3.0])
+def test_an_answer_from_a_gateways_cache_costs_nothing(has_price: bool, billed_usd: float | None) -> None:
+    """Whatever its tokens would have cost; who called the model bears all of its bill."""
+    called = Try("called", "accepted", 0, 10, None, None, "api", (1000, 0, 100))
+    hit = attempt_row(Try("hit", "accepted", 20, 30, None, None, "api", (3000, 0, 100)), answered_from_cache=True)
+    bills = [] if billed_usd is None else [Record(billed_usd, 0, 300, model="api")]
+    fleet = Fleet([called], records=bills, price=(1e-6, 2e-6) if has_price else None)
+    frame = charged(fleet, attempts=[hit]).filter(pl.col("attempt_id").is_not_null()).sort("attempt_id")
+    usd = billed_usd if billed_usd is not None else 0.0012 if has_price else None
+    assert frame["usd"].to_list() == [usd if usd is None else pytest.approx(usd), 0]
+    assert frame["basis"][1] == "reported"

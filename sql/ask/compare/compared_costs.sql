@@ -67,9 +67,9 @@ estimates AS (
         {
             scale: 'cost', value: each, variance: w.wide.variance / p.estimate ** 2, df: w.wide.df,
             alone: {variance: w.alone.variance / p.estimate ** 2, df: w.alone.df}, size: NULL, strata: [],
-            below: 0,
-            -- what nobody judged counts as accepted, and may not be
-            above: CASE WHEN p.unjudged = 0 THEN 0 ELSE each * ratio(p.unjudged, p.estimate - p.unjudged) END,
+            -- what nobody judged counts as accepted, and may not be; where credits exceed the cost, fewer accepted have more of them each
+            below: CASE WHEN p.unjudged = 0 OR each >= 0 THEN 0 ELSE -each * ratio(p.unjudged, p.estimate - p.unjudged) END,
+            above: CASE WHEN p.unjudged = 0 OR each < 0 THEN 0 ELSE each * ratio(p.unjudged, p.estimate - p.unjudged) END,
             label_variance: each ** 2 * p.label_variance / p.estimate ** 2,
             drawn_variance: each ** 2 * p.drawn_variance / p.estimate ** 2
         } AS estimate

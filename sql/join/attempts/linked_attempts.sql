@@ -72,6 +72,7 @@ merged AS (
         max(reported_attempts) FILTER (WHERE layer = 'client' AND NOT coalesce(covers_tries, false)) AS client_tries,
         max(reported_attempts) FILTER (WHERE layer = 'gateway' AND NOT coalesce(covers_tries, false)) AS gateway_tries,
         max(reported_attempts) FILTER (WHERE layer = 'engine') AS engine_tries,
+        bool_or(answered_from_cache) AS answered_from_cache,
         arg_min(reported_cost_usd, depth) AS reported_cost_usd,
         merged_attributes(list(attributes ORDER BY depth DESC) FILTER (WHERE attributes IS NOT NULL)) AS attributes,
         bool_or(layer = 'engine') AS engine_seen,
@@ -140,6 +141,7 @@ paired AS ( -- the columns of `merged`, in its order
         CASE WHEN b.layer = 'client' AND NOT coalesce(b.covers_tries, false) THEN b.reported_attempts END AS client_tries,
         CASE WHEN b.layer = 'gateway' AND NOT coalesce(b.covers_tries, false) THEN b.reported_attempts END AS gateway_tries,
         CASE WHEN b.layer = 'engine' THEN b.reported_attempts END AS engine_tries,
+        coalesce(greatest(a.answered_from_cache, b.answered_from_cache), a.answered_from_cache, b.answered_from_cache) AS answered_from_cache,
         coalesce(a.reported_cost_usd, b.reported_cost_usd) AS reported_cost_usd,
         CASE WHEN a.attributes IS NULL OR b.attributes IS NULL THEN coalesce(a.attributes, b.attributes)
             ELSE merged_attributes([b.attributes, a.attributes]) END AS attributes,

@@ -3,7 +3,8 @@
 -- reads: attempt_work_estimates, ledger_pieces, model_bills, replica_costs, replica_work, token_prices
 -- unit: usd NULL: not known; seconds: of the piece
 -- An attempt bears its replica's busy cost in proportion to its work. One that is bought by the token costs its share of its
--- model's bill, else its tokens at the price that was valid when it started, else what its gateway reported.
+-- model's bill, else its tokens at the price that was valid when it started, else what its gateway reported. An answer from a
+-- gateway's cache bought none.
 -- *_error_ratio: 95 % bounds; *_common_ratio: the part of that error which all pieces share (replica_work, replica_costs).
 WITH weighed AS (
     SELECT
@@ -68,7 +69,11 @@ shared AS (
 )
 SELECT
     attempt_id, request_key, step_s, bucket, late_by, charged_pool AS pool, replica, model, workload, route, tenant, seconds,
-    CASE WHEN is_bought THEN coalesce(billed_usd, listed_usd, reported_usd) ELSE busy_usd * part END AS usd,
+    CASE
+        WHEN NOT is_bought THEN busy_usd * part
+        WHEN answered_from_cache THEN 0
+        ELSE coalesce(billed_usd, listed_usd, reported_usd)
+    END AS usd,
     CASE WHEN NOT is_bought THEN busy_gpu_s * part END AS gpu_s,
     tokens * share AS tokens,
     CASE WHEN whole THEN 0 ELSE redone_tokens END AS redone_tokens,
@@ -77,6 +82,7 @@ SELECT
     CASE WHEN whole THEN 0 ELSE coalesce(ratio(draft_weight * rejected_draft_tokens, work), 0) END AS speculating,
     CASE
         WHEN NOT is_bought THEN replica_basis
+        WHEN answered_from_cache THEN 'reported'
         WHEN billed_usd IS NOT NULL THEN billed_basis
         WHEN listed_usd IS NOT NULL THEN 'token_price'
         WHEN reported_usd IS NOT NULL THEN 'reported'
@@ -86,7 +92,7 @@ SELECT
     CASE WHEN basis = 'token_price' THEN listed_output_usd END AS output_usd,
     CASE
         WHEN NOT is_bought THEN is_unreported OR estimated_work IS NOT NULL OR cost_error_ratio > 0
-        ELSE coalesce(billed_usd IS NULL AND listed_usd IS NOT NULL AND tiered, false)
+        ELSE coalesce(basis = 'token_price' AND tiered, false)
     END AS estimated,
     -- 95 % bounds, relative: an attempt that reports nothing may as well have done nothing
     CASE

@@ -9,7 +9,7 @@ SELECT
     a.attempt_id, a.request_key, a.workload, a.model, a.replica, a.pool, a.route, a.tenant, a.engine_seen, a.part_hour,
     a.started_ns, a.first_token_ns, a.ended_ns, a.delivered, a.outcome, a.streamed, q.verdict, q.late_by,
     a.input_tokens, a.cached_input_tokens, a.cache_write_tokens, a.output_tokens, a.reasoning_tokens,
-    a.recomputed_tokens, a.draft_tokens, a.accepted_draft_tokens, a.reported_cost_usd
+    a.recomputed_tokens, a.draft_tokens, a.accepted_draft_tokens, a.answered_from_cache, a.reported_cost_usd
 FROM attempts AS a
 -- an id that comes back hours later is of another request
 LEFT JOIN requests AS q

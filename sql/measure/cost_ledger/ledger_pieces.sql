@@ -47,7 +47,7 @@ judged AS (
         draft_tokens - coalesce(accepted_draft_tokens, draft_tokens)::DOUBLE AS rejected_tokens,
         coalesce(input_tokens, 0) + coalesce(output_tokens, 0)::DOUBLE AS tokens,
         input_tokens, cached_input_tokens, cache_write_tokens, output_tokens, reasoning_tokens,
-        reported_cost_usd
+        coalesce(answered_from_cache, false) AS answered_from_cache, reported_cost_usd
     FROM weighed
 ),
 stepped AS (

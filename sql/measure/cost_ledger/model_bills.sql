@@ -17,5 +17,5 @@ SELECT
 FROM bills AS b
 JOIN ledger_pieces AS p ON p.model = b.model AND p.step_s = b.step_s
 LEFT JOIN replica_costs AS c ON c.replica = p.replica AND c.step_s = p.step_s
-WHERE is_bought(c.usd, p.engine_seen, c.by_engine)
+WHERE is_bought(c.usd, p.engine_seen, c.by_engine) AND NOT p.answered_from_cache
 GROUP BY b.model, b.step_s, b.usd, b.rank

@@ -39,7 +39,7 @@ charged_spans AS (
     GROUP BY ALL
 ),
 replaced AS (
-    SELECT l.*, s.landing, s.path, n.landing AS last_landing, n.path AS last_path
+    SELECT l.*, s.landing, s.path, s.ingested_ns, n.landing AS last_landing, n.path AS last_path
     FROM lines AS l
     JOIN source_ledger AS s ON s.source_id = l.source
     JOIN source_ledger AS n ON n.source_id = l.superseded_by_source
@@ -55,14 +55,17 @@ displaced AS (
         -- without resources nothing but the dates of two files shows that one is the later state of the other
         OR (resource_id IS NULL AND (landing, path) <> (last_landing, last_path) AND path_date(path) = path_date(last_path)) AS is_gone
     FROM replaced AS l
+    -- a path may have held several versions of one charge: only the last of them counted until it was replaced
+    QUALIFY source = first_value(source) OVER (PARTITION BY landing, path, charge, period_start, period_end ORDER BY ingested_ns DESC, source)
 )
 SELECT
     'medium' AS severity,
     path AS subject,
-    format('{:,.2f} {} of {:,} line(s) in {} are in no number: {} replaces them, and nothing shows that it charges for the same use. If both '
+    format('{:,.2f} {} of {:,} line(s) in {} are in no number: {}, and nothing shows that it charges for the same use. If both '
             || 'are parts of one bill, put them in one folder as files that differ in a part number (part-1, part-2)',
-        sum(amount::DECIMAL(38, 12)) FILTER (WHERE is_gone)::DOUBLE, any_value(currency), count(*) FILTER (WHERE is_gone),
-        path, min(last_path)) AS message,
+        sum(amount::DECIMAL(38, 12)) FILTER (WHERE is_gone)::DOUBLE, any_value(currency), count(*) FILTER (WHERE is_gone), path,
+        CASE WHEN min(last_path) = path AND max(last_path) = path THEN 'what that path held later replaces them'
+            ELSE min(last_path) || ' replaces them' END) AS message,
     count(*) FILTER (WHERE is_gone) AS affected,
     count(*) AS total,
     sum(amount::DECIMAL(38, 12)) FILTER (WHERE is_gone AND currency = 'USD')::DOUBLE AS amount_usd,

@@ -190,7 +190,13 @@ def test_a_client_that_left_makes_a_success_a_cancelled_one(tmp_path: Path) -> N
 
 
 def test_an_answer_from_the_cache_is_of_no_replica(tmp_path: Path) -> None:
-    assert payload(tmp_path, cache_hit=True)["address"] is None
+    names = ("address", "answered_from_cache")
+    for hit, calling in (
+        (payload(tmp_path, cache_hit=True), payload(tmp_path)),
+        (spend(tmp_path, cache_hit="True"), spend(tmp_path)),
+    ):
+        assert [hit[name] for name in names] == [None, True]
+        assert calling["answered_from_cache"] is False
 
 
 def test_trap_30_health_checks_of_litellm_and_calls_that_generate_nothing_are_left_out(tmp_path: Path) -> None:

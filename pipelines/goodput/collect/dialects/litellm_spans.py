@@ -54,6 +54,7 @@ def _call(frame: pl.DataFrame) -> pl.DataFrame:
         route=pl.coalesce("route", "litellm.model_group", pl.when(_second_generation()).then("gen_ai.request.model")),
         tenant=pl.coalesce("tenant", pl.when(end_user != "").then(end_user)),
         address=_upstream(),
+        answered_from_cache=_from_cache(),
         **genai.counted(~failed.fill_null(value=False), "reported_cost_usd"),
         cached_input_tokens=pl.coalesce("cached_input_tokens", pl.col(_USAGE).str.extract(_CACHED).cast(pl.Int64)),
         streamed=_streamed(failed),
@@ -70,8 +71,12 @@ def _second_generation() -> pl.Expr:
 def _upstream() -> pl.Expr:
     """host:port that was called; NULL where no deployment was chosen or the gateway's cache answered."""
     named = pl.coalesce(genai.SERVER_ADDRESS, pl.col("hidden_params").str.extract(_API_BASE))
-    from_cache = pl.col("litellm.cache_hit").str.to_lowercase() == "true"  # some versions write "None"
-    return pl.when(~from_cache.fill_null(value=False)).then(named)
+    return pl.when(~_from_cache()).then(named)
+
+
+def _from_cache() -> pl.Expr:
+    # some versions write "None"
+    return (pl.col("litellm.cache_hit").str.to_lowercase() == "true").fill_null(value=False)
 
 
 def _streamed(failed: pl.Expr) -> pl.Expr:
