@@ -60,7 +60,6 @@ class Bought:
             yield (
                 ledger_row(self.buckets[piece.name], cost, Fraction(0), tokens, **cut, is_there=True, payer=payer)
                 | listed
-                | ({"estimated": True} if listed and "above_128k" in self.fleet.prices[piece.attempt["model"]] else {})
             )
 
     def is_priced(self, attempt: Row, step: Step) -> bool:
@@ -85,6 +84,8 @@ class Bought:
         cached, written = (piece.attempt[f"{name}_tokens"] or 0 for name in ("cached_input", "cache_write"))
         reasoning = piece.attempt["reasoning_tokens"] or 0
         usd = {kind: Fraction(of) * piece.share for kind, of in price.items()}
+        if given > 1000 and "above_1k" in usd:
+            usd["input"] = usd["above_1k"]
         return dict(
             zip(
                 KINDS,

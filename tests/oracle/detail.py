@@ -32,7 +32,7 @@ def _parts_of_tokens(chance: Random, row: Row) -> Row:
 
 def _listed(chance: Random, prices: dict[str, str]) -> dict[str, str]:
     """A price list that says more of a model, or less."""
-    more = {"cache_write": "0.000003125", "reasoning": "0.00002", "above_128k": "0.000005"}
+    more = {"cache_write": "0.000003125", "reasoning": "0.00002", "above_1k": "0.000005"}
     said = prices | {kind: usd for kind, usd in more.items() if chance.random() < 0.4}
     return {kind: usd for kind, usd in said.items() if kind != "cached" or chance.random() < 0.7}
 

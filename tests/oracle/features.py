@@ -109,7 +109,7 @@ def _of_money(fleet: Fleet) -> Iterator[str]:
     told = {
         "rates": fleet.settings.get("rates"),
         "token prices": fleet.prices,
-        "prices in tiers": any("above_128k" in of for of in fleet.prices.values()),
+        "prices in tiers": any("above_1k" in of for of in fleet.prices.values()),
         "price of reasoning": any("reasoning" in of for of in fleet.prices.values()),
         "FOCUS": fleet.exports,
         "parts of an export": folders,

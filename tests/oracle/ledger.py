@@ -16,7 +16,7 @@ from oracle.effort import Efforts
 from oracle.fleet import DAY, HOUR, Fleet, Row, S, exact
 from oracle.ledger_rows import NOBODY, Marks, Payment, cut_of, is_for_model, is_in, ledger_row, marked
 from oracle.replicas import Replicas, is_overhead, names_request, period, spans_of, usd_in
-from oracle.spans import Span, length, overlap
+from oracle.spans import Span, length, overlap, union
 from oracle.step import Step, counting
 
 
@@ -81,7 +81,8 @@ class Ledger:
             if up and (cost is not None or known.is_sampled):
                 idle = None if cost is None or busy_usd is None else cost - busy_usd
                 gpu_s = gpus * Fraction(up - busy, S)
-                lost = self._unplaced(step, known.pool)
+                unseen = (up - length(union(step.seen[name]))) / (up - busy) if up > busy else 0.0
+                lost = min(1.0, self._unplaced(step, known.pool) + unseen)
                 marks = Marks(not known.is_sampled or lost > 0 or doubt > 0, doubt + lost, doubt + lost)
                 row = ledger_row("idle", idle, gpu_s, 0, pool=known.pool, replica=name, is_there=up > busy, payer=name)
                 yield marked(row, marks if known.is_sampled else Marks(True, None, None))

@@ -124,7 +124,7 @@ def _price_list(prices: dict[str, dict[str, str]]) -> Row:
         "output": "output_cost_per_token",
         "cache_write": "cache_creation_input_token_cost",
         "reasoning": "output_cost_per_reasoning_token",
-        "above_128k": "input_cost_per_token_above_128k_tokens",
+        "above_1k": "input_cost_per_token_above_1k_tokens",
     }
     said = {"litellm_provider": "openai", "mode": "chat"}
     return {model: said | {names[kind]: float(usd) for kind, usd in of.items()} for model, of in prices.items()}

@@ -25,7 +25,9 @@ idle AS (
         -- attempts that nobody saw on a replica may have been on one that seems idle
         least(1, coalesce(ratio(
             coalesce(u.seconds, 0) + coalesce(CASE WHEN c.pool IS NULL THEN h.seconds ELSE h.of_no_pool_s END, 0),
-            sum(c.idle_s::DECIMAL(38, 9)) OVER (PARTITION BY c.pool, c.step_s)::DOUBLE), 0)) AS unplaced_ratio
+            sum(c.idle_s::DECIMAL(38, 9)) OVER (PARTITION BY c.pool, c.step_s)::DOUBLE), 0)) AS unplaced_ratio,
+        -- and what it is billed for while nothing shows it, it may have worked
+        least(1, unplaced_ratio + coalesce(ratio(c.unseen_s, c.idle_s), 0)) AS doubtful_ratio
     FROM replica_costs AS c
     LEFT JOIN unplaced AS u ON u.pool = c.pool AND u.step_s = c.step_s
     LEFT JOIN homeless AS h ON h.step_s = c.step_s
@@ -49,9 +51,9 @@ entries AS (
     UNION ALL
     SELECT
         NULL, NULL, step_s, 'idle', pool, replica, NULL, NULL, NULL, NULL,
-        idle_usd, idle_gpu_s, 0, basis, NOT sampled OR unplaced_ratio > 0 OR error_ratio > 0,
-        CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END,
-        CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + unplaced_ratio) END, NULL, NULL, NULL, NULL
+        idle_usd, idle_gpu_s, 0, basis, NOT sampled OR doubtful_ratio > 0 OR error_ratio > 0,
+        CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + doubtful_ratio) END,
+        CASE WHEN sampled THEN abs(idle_usd) * (error_ratio + doubtful_ratio) END, NULL, NULL, NULL, NULL
     FROM idle
     -- whether a replica without samples and cost was idle, and whose it is, is unknown
     WHERE (usd IS NOT NULL OR sampled) AND (idle_gpu_s > 0 OR idle_usd <> 0)

@@ -36,6 +36,7 @@ SELECT
     l.up_ns / 1e9 * l.gpus AS gpu_s,
     coalesce(ratio(l.busy_ns, l.up_ns), 0) AS busy_ratio,
     (l.up_ns - l.busy_ns) / 1e9 AS idle_s,
+    (l.up_ns - l.seen_ns) / 1e9 AS unseen_s,
     CASE WHEN s.is_priced THEN coalesce(ratio(l.pool_error_usd, abs(s.usd)), 0) ELSE 0 END AS error_ratio
 FROM live AS l
 LEFT JOIN summed AS s USING (replica, step_s)
