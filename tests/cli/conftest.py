@@ -37,8 +37,10 @@ def lake(tmp_path_factory: pytest.TempPathFactory) -> Path:
         connection.execute("CREATE TABLE pruned AS FROM pruned_rows")
         connection.execute("CREATE SCHEMA stored")
         connection.execute("CREATE VIEW stored.source_ledger AS FROM sources")
-        connection.register("given", arrow_schema("id_hours").empty_table())  # an index that finds nothing
-        connection.execute("CREATE TABLE stored.id_hours AS FROM given")
+        # an index that finds nothing, and no prices
+        for name in {"id_hours", "cost_ledger", "cost_records", "token_prices"} - ROWS.keys():
+            connection.register("given", arrow_schema(name).empty_table())
+            connection.execute(f"CREATE TABLE stored.{name} AS FROM given")
         connection.commit()
     return root
 

@@ -104,7 +104,7 @@ def test_a_gate_between_tokens_points_to_the_window_where_no_request_has_it() ->
         **dict.fromkeys(LATENCIES.values()),
     }
     for bounds, points in (({"itl_p95": 0.05}, True), ({"ttft": 0.5}, False)):
-        record = RequestRecord(request, bounds, frozenset(), [], {}, [])
+        record = RequestRecord(request, bounds, frozenset(), [], {}, [], [], [])
         printed = headline(record, gates(record))
         assert printed.startswith(f"unevaluable: no source measured {next(iter(bounds))}, for which a bound is set")
         assert ("itl_s in relation replica_histograms" in printed) == points
@@ -116,7 +116,7 @@ def test_a_gate_that_passes_unmeasured_decides_nothing() -> None:
         **dict.fromkeys(LATENCIES.values()),
     }
     bounds: dict[str, float | None] = {"ttft": 0.5, "jitter": 0.1}
-    record = RequestRecord(request, bounds, frozenset({"ttft"}), [], {}, [])
+    record = RequestRecord(request, bounds, frozenset({"ttft"}), [], {}, [], [], [])
     found = {gate.gate: gate for gate in gates(record)}
     assert (found["ttft"].result, found["ttft"].decided) == ("not measured, passes", False)
     assert (found["jitter"].result, found["jitter"].decided) == ("not measured", True)
@@ -142,5 +142,5 @@ def test_of_a_slow_request_it_is_said_what_alone_made_it_late(by: str | None, qu
         **{**dict.fromkeys(LATENCIES.values()), "pass_ttft": False, "ttft_s": 1.5},
         **{"late_by": by, "queue_s": queue_s},
     }
-    record = RequestRecord(request, {"ttft": 1.0}, frozenset(), [], {}, [])
+    record = RequestRecord(request, {"ttft": 1.0}, frozenset(), [], {}, [], [], [])
     assert headline(record, gates(record)) == f"slow: ttft 1.5 s is over its bound of 1 s{said}"

@@ -550,12 +550,12 @@ def test_an_id_that_comes_back_hours_later_is_of_another_request() -> None:
 
 
 def test_of_a_replica_that_is_billed_while_nothing_shows_it_idle_time_may_have_been_work() -> None:
-    """An hour costs $36; samples show it up to 0:32:30 alone, in which one attempt took 100 s of its first 5 minutes."""
+    """An hour costs $36; samples show it for 1,950 s, of which one attempt took 100."""
     attempt = Try("a", "accepted", 0, 100, "r", "p")
     fleet = Fleet([attempt], sampled=[("r", "p", 0, 1950)], records=[Record(36, 0, 3600, "r")])
     idle = charged(fleet).filter(pl.col("bucket") == "idle").sort("window_start")
     assert idle["usd"].to_list() == pytest.approx([2, *[3] * 11])
-    # a reading shows it for as long as the usual time between readings after it; 30 s of the seventh step and all after that are unseen
+    # a reading shows it for the usual time between readings; part of the seventh step and all after it are unseen
     unseen = [0.0] * 6 + [1.0] * 5
     errors = idle["error_usd"].to_list()
     assert [*errors[:6], *errors[7:]] == pytest.approx([3 * part for part in unseen])

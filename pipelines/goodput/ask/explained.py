@@ -3,11 +3,12 @@
 How it is shown is the command's matter, or the page's; what decided is in `gates`, whence facts came in `provenance`.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from math import fsum
 from typing import Any
 
-from goodput.ask.cells import apart, plain, shown
+from goodput.ask.cells import apart, plain, shown, significant
 from goodput.ask.database import Row
 from goodput.ask.gates import GateResult, Result, gates, headline
 from goodput.ask.provenance import Fact, facts
@@ -26,7 +27,7 @@ class Section:
 
 
 def explanation(request_record: RequestRecord) -> dict[str, Any]:
-    """The explanation as plain data: request, headline, gates, attempts with records and facts, labels."""
+    """The explanation as plain data: request, headline, gates, attempts with records and facts, labels, costs."""
     found = gates(request_record)
     return {
         "request_key": request_record.request["request_key"],
@@ -43,11 +44,13 @@ def explanation(request_record: RequestRecord) -> dict[str, Any]:
             for attempt in request_record.attempts
         ],
         "labels": [{**label, "state": _state(label)} for label in request_record.labels],
+        "costs": request_record.costs,
+        "charges": request_record.charges,
     }
 
 
 def sections(request_record: RequestRecord) -> Iterator[Section]:
-    """The tables that explain a request: gates, attempts, labels, then records and facts of each attempt."""
+    """The tables that explain a request: gates, attempts, labels, costs, then records and facts of each attempt."""
     request = request_record.request
     measured = [_gate(gate) for gate in gates(request_record)]
     yield Section("Gates, in the order in which verdicts are decided", _GATE_COLUMNS, measured)
@@ -60,8 +63,24 @@ def sections(request_record: RequestRecord) -> Iterator[Section]:
     yield Section("Attempts", _ATTEMPT_COLUMNS, attempts, " ".join(notes))
     if request_record.labels:
         yield Section("Labels", _LABEL_COLUMNS, [_label(label) for label in request_record.labels])
+    yield from _spent(request_record)
     for attempt in request_record.attempts:
         yield from _origins(request_record, attempt)
+
+
+def _spent(request_record: RequestRecord) -> Iterator[Section]:
+    """What it cost, and who says so; nothing where no price is known of any of it."""
+    costs = request_record.costs
+    if all(cost["usd"] is None for cost in costs):
+        return
+    numbers = {attempt["attempt_id"]: attempt["attempt_index"] for attempt in request_record.attempts}
+    lines = [_cost(cost, numbers) for cost in costs]
+    total = fsum(cost["usd"] for cost in costs if cost["usd"] is not None)
+    known = "at least " if any(cost["usd"] is None and cost["tokens"] for cost in costs) else ""
+    note = f"In all {known}${significant(total)}, without idle time and overhead, which `waste` shares by window."
+    yield Section("Costs", _COST_COLUMNS, lines, note)
+    if request_record.charges:
+        yield Section("Bills and prices behind them", _CHARGE_COLUMNS, [_charge(row) for row in request_record.charges])
 
 
 def _origins(request_record: RequestRecord, attempt: Row) -> Iterator[Section]:
@@ -107,6 +126,8 @@ _ATTEMPT_COLUMNS = (
     *("error", "answer"),
 )
 _LABEL_COLUMNS = ("evaluator", "score", "label", "passed", "judged", "state", "from")
+_COST_COLUMNS = ("attempt", "bucket", "usd", "error_usd", "by", "replica", "from", "until")
+_CHARGE_COLUMNS = ("by", "for", "from", "until", "amount_usd", "input_token_usd", "output_token_usd", "place")
 _RECORD_COLUMNS = ("layer", "dialect", "record", "place")
 _FACT_COLUMNS = ("fact", "value", "from", "place", "in other layers")
 
@@ -141,6 +162,17 @@ def _waited_longer(attempt: Row, request: Row) -> bool:
 def _label(label: Row) -> tuple[object, ...]:
     judged = (label[name] for name in ("evaluator", "score", "label", "passed", "labelled_at"))
     return *judged, _state(label), place(label)
+
+
+def _cost(cost: Row, numbers: Mapping[str, int]) -> tuple[object, ...]:
+    error = "unknown" if cost["error_usd"] is None and cost["usd"] is not None else cost["error_usd"]
+    values = (cost[name] for name in ("basis", "replica", "from_at", "until_at"))
+    return numbers.get(cost["attempt_id"]), cost["bucket"], cost["usd"], error, *values
+
+
+def _charge(charge: Row) -> tuple[object, ...]:
+    names = ("basis", "pays_for", "from_at", "until_at", "amount_usd", "input_token_usd", "output_token_usd")
+    return *(charge[name] for name in names), place(charge)
 
 
 def _state(label: Row) -> str:

@@ -1,4 +1,4 @@
-"""Everything that was published about one request: its row, attempts, records and places, labels, bounds.
+"""Everything that was published about one request: its row, attempts, records and places, labels, bounds, costs.
 
 Only the reading belongs here; what decided is in `gates`, where a fact came from in `facts`.
 """
@@ -25,7 +25,7 @@ _WAYS = (
 
 @dataclass(frozen=True)
 class RequestRecord:
-    """One request: `records` (by record_id) and `labels` carry `path` and `landing` of their source.
+    """One request: `records` (by record_id), `labels` and `charges` carry `path` and `landing` of their source.
 
     `bounds` has an entry per gate that the workload sets; None where the gate has no number. `passing_unmeasured` are
     those that a request without the measurement passes (`on_missing`).
@@ -37,6 +37,8 @@ class RequestRecord:
     attempts: list[Row]
     records: dict[str, Row]
     labels: list[Row]
+    costs: list[Row]
+    charges: list[Row]
 
 
 def read_request_record(connection: duckdb.DuckDBPyConnection, key: str) -> RequestRecord:
@@ -70,6 +72,8 @@ def _read(connection: duckdb.DuckDBPyConnection, request_key: str, look_for: _Lo
         attempts=attempts,
         records={record["record_id"]: record for record in records},
         labels=asked(connection, "explained_labels", of_request),
+        costs=asked(connection, "explained_costs", of_request),
+        charges=asked(connection, "explained_charges", of_request),
     )
 
 
