@@ -469,6 +469,9 @@ def test_of_slow_answers_it_is_said_how_much_each_remedy_would_mend_and_the_reme
     assert all_of in answer([late, idle])
     assert "at most about $7.00 that can be mended" in answer([late | {"high_usd": 5.0}, idle])
     assert "All 2 of the chart come to at most about $8.00 that can be mended. What" in answer([late, late])
+    unexplained = loss("unattributed", 50.0, 0.5)
+    assert "What else is in the chart comes to at most about $6.00 that" in answer([unexplained, late, idle])
+    assert "that can be mended" not in answer([unexplained, late])
 
 
 def test_replicas_are_no_remedy_for_what_is_late_in_an_empty_pool() -> None:

@@ -22,7 +22,11 @@ _LOSSES = {  # each bucket in words, and what would mend it
     "preemption": ("preempted work", "more KV memory, or fewer long prompts at once, would save it"),
     "speculation": ("rejected drafts", "a better draft model, or fewer draft tokens, would save it"),
     "overhead": ("overhead", "shared cost that no request has for itself"),
-    "unattributed": ("machines without telemetry", "theirs would show what they did"),
+    "unattributed": (
+        "bills that no telemetry explains",
+        "of machines without any, of names that nothing is called by, or of hours without; "
+        "`goodput reconcile --by-day` shows which",
+    ),
     "ungated": ("requests of no workload", "a workload of the settings has to match them"),
     "unevaluable": ("requests that no gate could judge", "telemetry has to measure what the gate judges"),
 }
@@ -67,7 +71,10 @@ def _one(row: Row, nth: str, *, is_again: bool) -> str:
 
 def _in_all(found: Rows) -> str:
     """What there is to win: whoever adds up the losses adds what nobody can mend, and what is no money."""
-    if len(found) == 1:
+    all_of = f"All {len(found)} of the chart come"
+    if any(row["bucket"] == "unattributed" for row in found):  # what it paid for is to be found out first
+        found, all_of = [row for row in found if row["bucket"] != "unattributed"], "What else is in the chart comes"
+    if len(found) < 2:
         return ""
     mendable = sum(row["mendable_usd"] if row["bucket"] == "idle" else _most(row) for row in found)
     idle = [row for row in found if row["bucket"] == "idle"]
@@ -75,7 +82,7 @@ def _in_all(found: Rows) -> str:
     ends = f" ({dollars(low)} to {dollars(high)})" if low is not None and high is not None else ""
     rest = "the rest is work that could have counted, or been avoided"
     of = f": {dollars(off_the_bill)}{ends} off the bill, {rest}" if off_the_bill else ""
-    return f"All {len(found)} of the chart come to at most about {dollars(mendable)} that can be mended{of}. "
+    return f"{all_of} to at most about {dollars(mendable)} that can be mended{of}. "
 
 
 def _most(row: Row) -> float:
