@@ -5,7 +5,7 @@ Its rows and their reading and writing belong here; counting rows belongs to the
 
 import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import polars as pl
@@ -79,7 +79,7 @@ def read_frame(lake: Lake, columns: Sequence[str] | None = None) -> pl.DataFrame
 def change(lake: Lake, add: Iterable[SourceEntry], remove: Iterable[str]) -> list[Path]:
     """Remove sources by their ids and add others in one commit; paths of the parts replaced. Raises LakeUnwritable."""
     schema = polars_schema(TABLE)
-    rows = [{**asdict(entry), **{name: _json(getattr(entry, name)) for name in _MAPPINGS}} for entry in add]
+    rows = [{**vars(entry), **{name: _json(getattr(entry, name)) for name in _MAPPINGS}} for entry in add]
     removed = pl.DataFrame({"source_id": sorted(remove)}, schema={"source_id": pl.String})
     return change_rows(lake, TABLE, pl.DataFrame(rows, schema=schema).select(schema.names()), removed)
 
