@@ -15,7 +15,7 @@ _LOSSES = {  # each bucket in words, and what would mend it
         "batches or a looser gate the rest",
     ),
     "rejected": ("rejected answers", "better ones would count, more machines would not help"),
-    "failed": ("failed requests", "to mend what fails would save it"),
+    "failed": ("failed requests", "to mend what fails would make it count"),
     "over_budget": ("requests with too many tries", "to mend what makes callers try again would save it"),
     "retry": ("retries", "to mend what makes callers try again would save it"),
     "abandoned": ("abandoned answers", "what ran on after the client had left would be saved by cancelling it"),
