@@ -47,14 +47,15 @@ def _write_changes(batch: Batch, changes: pl.DataFrame, published: Mapping[str, 
     return parts
 
 
-def _by_columns(batch: Batch) -> dict[tuple[str, ...], dict[str, pa.Table]]:
+def _by_columns(batch: Batch) -> dict[str, dict[str, pa.Table]]:
     """What is published of each partition of a batch, by the columns that it has: an older version had fewer."""
-    found: dict[tuple[str, ...], dict[str, pa.Table]] = {}
+    found: dict[str, dict[str, pa.Table]] = {}
     nothing = arrow_schema("goodput").empty_table()
     for partition in batch.partitions:
         files = batch.files("goodput", [partition])
         rows = pq.ParquetFile(files[0]).read() if files else nothing
-        found.setdefault(tuple(rows.column_names) if files else (), {})[partition] = rows
+        columns = rows.schema.to_string(show_field_metadata=False, show_schema_metadata=False) if files else ""
+        found.setdefault(columns, {})[partition] = rows
     return found
 
 
