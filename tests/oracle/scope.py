@@ -25,6 +25,7 @@ COLUMNS = {
         "source dialect trace_id span_id parent_span_id response_id record_ids": "as the records have it",
         "first_token_at": "first_token_ns, which is compared, in microseconds",
         "attributes": "as an object; its values are compared by slice",
+        "answered_from_cache": "of gateways' own formats, which are not drawn; tests/measure/test_bought",
     },
     "cost_ledger": {
         "window_s request_key": "follow from the key",

@@ -141,7 +141,7 @@ paired AS ( -- the columns of `merged`, in its order
         CASE WHEN b.layer = 'client' AND NOT coalesce(b.covers_tries, false) THEN b.reported_attempts END AS client_tries,
         CASE WHEN b.layer = 'gateway' AND NOT coalesce(b.covers_tries, false) THEN b.reported_attempts END AS gateway_tries,
         CASE WHEN b.layer = 'engine' THEN b.reported_attempts END AS engine_tries,
-        coalesce(greatest(a.answered_from_cache, b.answered_from_cache), a.answered_from_cache, b.answered_from_cache) AS answered_from_cache,
+        greatest(a.answered_from_cache, b.answered_from_cache) AS answered_from_cache,
         coalesce(a.reported_cost_usd, b.reported_cost_usd) AS reported_cost_usd,
         CASE WHEN a.attributes IS NULL OR b.attributes IS NULL THEN coalesce(a.attributes, b.attributes)
             ELSE merged_attributes([b.attributes, a.attributes]) END AS attributes,
