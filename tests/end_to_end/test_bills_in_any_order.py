@@ -209,7 +209,8 @@ def test_exports_that_charge_for_other_resources_displace_each_other_with_a_warn
     bills = {"chat-focus.csv": as_csv(*chat), "code-focus.csv": as_csv(*code)}
     at = settle(tmp_path / "two", [("", {**telemetry, **bills})])
     assert ask(at, "SELECT sum(amount_usd) FROM cost_records").item() == 30
-    assert warned(at, "bill_displaced", "subject, affected, total, amount_usd") == [("code-focus.csv", 2, 2, 12.0)]
+    named = warned(at, "bill_displaced", "severity, subject, affected, total, amount_usd")
+    assert named == [("high", "code-focus.csv", 2, 2, 12.0)]
     restated = [{**charge, "EffectiveCost": "11"} for charge in chat]
     at = settle(
         tmp_path / "one", [("", telemetry | {f"{n}.csv": as_csv(*of) for n, of in (("1", chat), ("2", restated))})]

@@ -141,6 +141,18 @@ def test_trap_12_three_spans_of_a_gateway_around_one_call_are_one_attempt_and_it
     assert joined.attempt["reported_cost_usd"] == 0.01
 
 
+def test_an_answer_is_of_a_cache_where_any_of_its_records_says_so() -> None:
+    for of_gateway, of_call in ((True, None), (None, True), (False, False), (None, None)):
+        spans = [
+            record("c", 0, 4, layer="client"),
+            record("g", 0.1, 3.9, parent="c", layer="gateway", answered_from_cache=of_gateway),
+            record("raw", 0.2, 3.8, parent="g", layer="gateway", answered_from_cache=of_call),
+        ]
+        expected = None if of_gateway is None and of_call is None else of_gateway or of_call
+        assert join(spans[:2]).attempt["answered_from_cache"] is of_gateway
+        assert join(spans).attempt["answered_from_cache"] is expected
+
+
 def test_a_failure_that_the_caller_saw_stands_over_the_engines_success() -> None:
     for seen in ("error", "timeout", "cancelled"):
         joined = join([record("c", 0, 2, outcome=seen), record("e", 0.1, 1.9, parent="c", layer="engine")])

@@ -57,21 +57,30 @@ displaced AS (
     FROM replaced AS l
     -- a path may have held several versions of one charge: only the last of them counted until it was replaced
     QUALIFY source = first_value(source) OVER (PARTITION BY landing, path, charge, period_start, period_end ORDER BY ingested_ns DESC, source)
+),
+named AS (
+    SELECT
+        path AS subject,
+        format('{:,.2f} {} of {:,} line(s) in {} are in no number: {}, and nothing shows that it charges for the same use. If both '
+                || 'are parts of one bill, put them in one folder as files that differ in a part number (part-1, part-2)',
+            sum(amount::DECIMAL(38, 12)) FILTER (WHERE is_gone)::DOUBLE, any_value(currency), count(*) FILTER (WHERE is_gone), path,
+            CASE WHEN min(last_path) = path AND max(last_path) = path THEN 'what that path held later replaces them'
+                ELSE min(last_path) || ' replaces them' END) AS message,
+        count(*) FILTER (WHERE is_gone) AS affected,
+        count(*) AS total,
+        sum(abs(amount)) FILTER (WHERE is_gone) AS gone,
+        sum(amount::DECIMAL(38, 12)) FILTER (WHERE is_gone AND currency = 'USD')::DOUBLE AS amount_usd,
+        min(period_start) FILTER (WHERE is_gone) AS first_seen_at,
+        max(period_end) FILTER (WHERE is_gone) AS last_seen_at
+    FROM displaced
+    GROUP BY path
+    -- charges and credits that cancel each other are gone none the less
+    HAVING sum(abs(amount)) FILTER (WHERE is_gone) >= 0.01 * sum(abs(amount))
 )
 SELECT
-    'medium' AS severity,
-    path AS subject,
-    format('{:,.2f} {} of {:,} line(s) in {} are in no number: {}, and nothing shows that it charges for the same use. If both '
-            || 'are parts of one bill, put them in one folder as files that differ in a part number (part-1, part-2)',
-        sum(amount::DECIMAL(38, 12)) FILTER (WHERE is_gone)::DOUBLE, any_value(currency), count(*) FILTER (WHERE is_gone), path,
-        CASE WHEN min(last_path) = path AND max(last_path) = path THEN 'what that path held later replaces them'
-            ELSE min(last_path) || ' replaces them' END) AS message,
-    count(*) FILTER (WHERE is_gone) AS affected,
-    count(*) AS total,
-    sum(amount::DECIMAL(38, 12)) FILTER (WHERE is_gone AND currency = 'USD')::DOUBLE AS amount_usd,
-    min(period_start) FILTER (WHERE is_gone) AS first_seen_at,
-    max(period_end) FILTER (WHERE is_gone) AS last_seen_at
-FROM displaced
-GROUP BY path
--- charges and credits that cancel each other are gone none the less
-HAVING sum(abs(amount)) FILTER (WHERE is_gone) >= 0.01 * sum(abs(amount))
+    -- beside what counts at that time, whatever its currency
+    CASE WHEN gone >= 0.1 * coalesce((
+        SELECT sum(abs(c.amount_usd)) FROM cost_records AS c WHERE c.period_start < n.last_seen_at AND c.period_end > n.first_seen_at
+    ), 0) THEN 'high' ELSE 'medium' END AS severity,
+    n.* EXCLUDE (gone)
+FROM named AS n
