@@ -86,7 +86,7 @@ def test_damaged_rows(tmp_path: Path, table: str) -> None:
     random = Random(f"rows of {table}")
     parts = {
         f"p{partition}": [
-            str(write(tmp_path, table, *(any_row(random, table) for _ in range(random.randrange(4)))))
+            str(write(tmp_path, table, *(any_row(random, table) for _ in range(random.randrange(5)))))
             for _ in range(random.choice((1, 1, 2)))
         ]
         for partition in range(200)

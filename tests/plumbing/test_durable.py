@@ -36,6 +36,18 @@ def synced(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Path, frozenset[str]]]
     return found
 
 
+def test_files_are_synced_with_their_folders_by_relative_paths_too(
+    tmp_path: Path, synced: list[tuple[Path, frozenset[str]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As `goodput demo demo` writes them, and a command that stands in the folder."""
+    (tmp_path / "demo").mkdir()
+    monkeypatch.chdir(tmp_path)
+    for name in ("demo/report.html", "report.html"):
+        write_atomically(Path(name), lambda path: path.write_text("page"))
+        assert Path(name).read_text() == "page"
+        assert (tmp_path / name).parent in {path for path, _ in synced}
+
+
 def test_parts_are_on_disk_before_the_commit_that_names_them_and_the_commit_before_all_else(
     tmp_path: Path, synced: list[tuple[Path, frozenset[str]]]
 ) -> None:

@@ -360,7 +360,7 @@ def test_a_comment_changes_nothing(made: Path, sql: Sql) -> None:
         pytest.param("coverage", {"coverage"}, id="a table"),
         pytest.param("waste", {"waste"}, id="a table that others read"),
         pytest.param("pool_windows", {"disruptions", "disruption_cost"}, id="a relation of two nodes"),
-        pytest.param("source_exports", {"cost_records", "token_prices", "warnings"}, id="a relation of three tables"),
+        pytest.param("source_exports", {"cost_records", "warnings"}, id="a relation that warnings read too"),
     ],
 )
 def test_an_expression_makes_due_what_is_computed_with_it(made: Path, sql: Sql, changed: str, nodes: set[str]) -> None:

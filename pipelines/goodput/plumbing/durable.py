@@ -15,8 +15,8 @@ _AT_ONCE = 8  # a file system writes the journal once for many that wait
 def sync(files: Iterable[Path | str]) -> None:
     """Wait until files, and the names of them and of their folders, are on disk. Raises OSError."""
     paths = [str(file) for file in files]
-    parents = {dirname(path) for path in paths}
-    folders = parents | {dirname(folder) for folder in parents}
+    parents = {dirname(path) or "." for path in paths}
+    folders = parents | {dirname(folder) or "." for folder in parents}
     if len(paths) == 1:
         _sync(paths[0])
     elif paths:
