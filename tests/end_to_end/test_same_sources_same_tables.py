@@ -177,7 +177,8 @@ def test_any_order_any_duplication_any_split_into_runs(seed: int, cuts: int) -> 
                 (later / "landing" / name).write_text(files[name])
             copied = rng.choice(order[cut::cuts])
             if copied.endswith(".jsonl"):
-                shutil.copy(later / "landing" / copied, later / "landing" / f"copy-{cut}.jsonl")
+                # of one content warnings name the place where it was read, of several in a run the first by name
+                shutil.copy(later / "landing" / copied, later / "landing" / f"zz-copy-{cut}.jsonl")
             workspace = run_at(later / "goodput.toml")
         for name, frame in measured(workspace).items():
             assert_frame_equal(frame, expected[name])
