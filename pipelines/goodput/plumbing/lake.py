@@ -125,9 +125,8 @@ class Lake:
         temporary = f"{folder}/.{inputs}.{os.urandom(4).hex()}.tmp"  # who is thought dead may write the same part
         try:
             os.makedirs(folder, exist_ok=True)
-            with open(temporary, "wb") as file, _abandoned_if_broken(PartWriter(file, schema)) as writer:
+            with open(temporary, "wb") as file, PartWriter(file, schema) as writer:
                 yield writer
-                writer.finish()
             path = f"{folder}/{part_name(inputs, writer.content)}"
             os.replace(temporary, path)
             writer.part = Part(partition, path, inputs, writer.content, writer.rows, writer.size_bytes)
@@ -137,15 +136,6 @@ class Lake:
             if isinstance(error, OSError):
                 raise LakeUnwritable(Path(folder), error) from error
             raise
-
-
-@contextmanager
-def _abandoned_if_broken(writer: PartWriter) -> Iterator[PartWriter]:
-    try:
-        yield writer
-    except BaseException:
-        writer.abandon()
-        raise
 
 
 def write_parquet(path: Path, rows: pa.Table) -> None:

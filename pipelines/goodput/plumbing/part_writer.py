@@ -2,7 +2,7 @@
 
 import hashlib
 from functools import lru_cache
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,14 +17,16 @@ _BUFFER_BYTES = 2**20
 
 
 class PartWriter:
-    """Writes the rows of one part in groups of ROWS_A_GROUP, however they come: the same rows give the same bytes."""
+    """Writes the rows of one part in groups of ROWS_A_GROUP, however they come: the same rows give the same bytes.
+
+    Leaving its context writes what waits, and the footer.
+    """
 
     part: "Part"
 
     def __init__(self, file: IO[bytes], schema: pa.Schema) -> None:
         self._hashed = _Hashed(file)
-        # Arrow writes column by column: to a file of Python's, most of the time would go into the calls
-        self._buffered = pa.BufferedOutputStream(pa.PythonFile(self._hashed, mode="w"), _BUFFER_BYTES)
+        self._buffered: pa.BufferedOutputStream | None = None
         self._schema = schema
         self._waiting: list[pa.Table] = []
         self._waiting_rows = 0
@@ -41,11 +43,20 @@ class PartWriter:
             self._waiting = [whole.slice(ROWS_A_GROUP)]
             self._waiting_rows -= ROWS_A_GROUP
 
-    def finish(self) -> None:
-        """Write what waits, and the footer."""
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            if kind is None:
+                self._finish()
+        finally:
+            self._hashed.is_over = True  # what Arrow still buffers goes nowhere when it is collected
+
+    def _finish(self) -> None:
         if self._waiting_rows:
             self._write(pa.concat_tables(self._waiting))
-        if self._writer is None:
+        if self._writer is None or self._buffered is None:
             self._hashed.write(_file_without_rows(self._schema.serialize().to_pybytes()))
         else:
             self._writer.close()
@@ -53,14 +64,12 @@ class PartWriter:
 
     def _write(self, group: pa.Table) -> None:
         if self._writer is None:
+            # Arrow writes column by column: to a file of Python's, most of the time would go into the calls
+            self._buffered = pa.BufferedOutputStream(pa.PythonFile(self._hashed, mode="w"), _BUFFER_BYTES)
             self._writer = _writer(self._buffered, self._schema, group)
         # in one piece: Arrow ends pages where pieces end, so that other pieces would be other bytes
         self._writer.write_table(group.combine_chunks(), row_group_size=ROWS_A_GROUP)
         self.rows += group.num_rows
-
-    def abandon(self) -> None:
-        """Write nothing more: what is still buffered goes nowhere when it is collected."""
-        self._hashed.is_abandoned = True
 
     @property
     def content(self) -> str:
@@ -77,7 +86,7 @@ class _Hashed:
     """A file that is hashed while it is written."""
 
     closed = False
-    is_abandoned = False
+    is_over = False
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -85,7 +94,7 @@ class _Hashed:
         self.size_bytes = 0
 
     def write(self, data: bytes) -> int:
-        if self.is_abandoned:
+        if self.is_over:
             return len(data)
         self.digest.update(data)
         self.size_bytes += len(data)
