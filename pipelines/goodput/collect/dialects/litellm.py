@@ -9,7 +9,7 @@ import polars as pl
 
 from goodput.collect.dialect import Dialect, Field, Ignore, below, texts
 from goodput.collect.dialects import genai
-from goodput.collect.dialects.litellm_spans import GENERATING_CALL, HEALTH_CHECK
+from goodput.collect.dialects.litellm_spans import GENERATING_CALL, HEALTH_CHECK, from_cache
 from goodput.collect.tabular.units import time_ns
 
 _WRAPPERS = ("$", "$.standard_logging_object")  # a payload alone, or as callbacks that add their own fields write it
@@ -17,6 +17,7 @@ _TRACE = r"^[0-9a-f]{32}$"
 _INVENTED = r"^[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}$"  # an id that LiteLLM made up for want of a session
 _HOST = "://([^/?#]+)"
 _STARTED, _ENDED, _FIRST = "$.startTime", "$.endTime", "$.completionStartTime"
+_CACHE_HIT = "$.cache_hit"
 _PROVIDER, _SENT, _GROUP = "$.custom_llm_provider", "$.model", "$.model_group"
 
 _USAGE = ("metadata.usage_object", "response.usage")
@@ -87,8 +88,8 @@ def _finish_payload(frame: pl.DataFrame) -> pl.DataFrame:
         ),
         ended_ns=time_ns(pl.col(_ENDED), "epoch_s", "UTC"),
         model=_model(refused),
-        address=pl.when(~refused & ~_from_cache()).then(_deployment()),
-        answered_from_cache=_from_cache(),
+        address=pl.when(~refused & ~from_cache(_CACHE_HIT)).then(_deployment()),
+        answered_from_cache=from_cache(_CACHE_HIT),
         **genai.counted(~failed, "reported_cost_usd"),
         http_status=pl.col("$.error_information.error_code").cast(pl.Int64, strict=False),
         outcome=pl.when((pl.col("$.status") == "success") & pl.col("error_type").is_null()).then(pl.lit("ok")),
@@ -110,10 +111,6 @@ def _model(refused: pl.Expr) -> pl.Expr:
     sent = pl.col(_SENT).str.strip_prefix(pl.concat_str(pl.col(_PROVIDER), pl.lit("/")))
     asked = pl.when(pl.col("route").is_null()).then(_SENT)
     return pl.when(refused).then(asked).otherwise(pl.coalesce(sent, _SENT))
-
-
-def _from_cache() -> pl.Expr:
-    return (pl.col("$.cache_hit").str.to_lowercase() == "true").fill_null(value=False)
 
 
 def _deployment() -> pl.Expr:
@@ -143,8 +140,8 @@ def _finish_spend(frame: pl.DataFrame) -> pl.DataFrame:
         first_token_ns=pl.when(streamed).then(first),
         ended_ns=ended,
         model=pl.coalesce(pl.col(_SENT).str.strip_prefix(pl.concat_str(pl.col(_PROVIDER), pl.lit("/"))), _SENT),
-        address=pl.when(~_from_cache() & ~failed).then(_deployment()),
-        answered_from_cache=_from_cache(),
+        address=pl.when(~from_cache(_CACHE_HIT) & ~failed).then(_deployment()),
+        answered_from_cache=from_cache(_CACHE_HIT),
         **genai.counted(~failed & ~billed, "reported_cost_usd"),
         streamed=pl.when(streamed).then(statement=True),
         cached_input_tokens=_additional("cache_read_input_tokens"),
@@ -194,7 +191,7 @@ LITELLM_SPEND = Dialect(
     finish=_finish_spend,
     also_wanted=texts(
         *("$.endTime", "$.completionStartTime", "$.custom_llm_provider", "$.model", "$.api_base", "$.model_id"),
-        *("$.metadata", "$.status", "$.cache_hit", "$.session_id"),
+        *("$.metadata", "$.status", _CACHE_HIT, "$.session_id"),
     ),
     signature=texts("$.request_id", "$.spend", "$.startTime", "$.call_type"),
     ignored=(

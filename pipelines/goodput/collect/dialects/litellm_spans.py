@@ -15,6 +15,7 @@ ERROR, OK = 2, 1  # status codes of a span
 HEALTH_CHECK = "litellm-internal-health-check"  # the service account of LiteLLM's own probes of its models
 _PROVIDER_MODEL = "litellm.provider.model"
 _API_BASE = r"""['"]api_base['"]: *['"][a-z]+://([^/?#'"]+)"""  # in JSON, or in what Python prints
+_CACHE_HIT = "litellm.cache_hit"
 _USAGE = "metadata.usage_object"  # of the first generation, as Python prints it
 _CACHED = r"""['"](?:cached_tokens|cache_read_input_tokens)['"]: *([0-9]+)"""
 _CALL_TYPE = pl.coalesce("litellm.call_type", "llm.request.type")
@@ -36,7 +37,7 @@ _CALL_ALSO = (
     *genai.ALSO,
     *texts("gen_ai.request.model", "gen_ai.response.model", _PROVIDER_MODEL, "litellm.model_group", "hidden_params"),
     *texts("litellm.call_type", "llm.request.type", "litellm.request.purpose", "llm.is_streaming"),
-    *texts(*_END_USER, *_SELF_CALLS, "litellm.cache_hit", _ASKED_BY_ROUTE, _USAGE),
+    *texts(*_END_USER, *_SELF_CALLS, _CACHE_HIT, _ASKED_BY_ROUTE, _USAGE),
 )
 
 
@@ -54,7 +55,7 @@ def _call(frame: pl.DataFrame) -> pl.DataFrame:
         route=pl.coalesce("route", "litellm.model_group", pl.when(_second_generation()).then("gen_ai.request.model")),
         tenant=pl.coalesce("tenant", pl.when(end_user != "").then(end_user)),
         address=_upstream(),
-        answered_from_cache=_from_cache(),
+        answered_from_cache=from_cache(_CACHE_HIT),
         **genai.counted(~failed.fill_null(value=False), "reported_cost_usd"),
         cached_input_tokens=pl.coalesce("cached_input_tokens", pl.col(_USAGE).str.extract(_CACHED).cast(pl.Int64)),
         streamed=_streamed(failed),
@@ -71,12 +72,12 @@ def _second_generation() -> pl.Expr:
 def _upstream() -> pl.Expr:
     """host:port that was called; NULL where no deployment was chosen or the gateway's cache answered."""
     named = pl.coalesce(genai.SERVER_ADDRESS, pl.col("hidden_params").str.extract(_API_BASE))
-    return pl.when(~_from_cache()).then(named)
+    return pl.when(~from_cache(_CACHE_HIT)).then(named)
 
 
-def _from_cache() -> pl.Expr:
-    # some versions write "None"
-    return (pl.col("litellm.cache_hit").str.to_lowercase() == "true").fill_null(value=False)
+def from_cache(name: str) -> pl.Expr:
+    """Whether the gateway's cache answered, by the column that says so; some versions write "None"."""
+    return (pl.col(name).str.to_lowercase() == "true").fill_null(value=False)
 
 
 def _streamed(failed: pl.Expr) -> pl.Expr:
