@@ -355,7 +355,7 @@ def test_a_blocked_hour_is_missing_and_the_others_go_on(
         return {p: ("verdict_invalid: 1 row",) for p in parts if table == "requests" and p == HOURS[1]}
 
     monkeypatch.setattr(work, "audit", broken)
-    conformed = [dg.AssetKey(asset.name) for asset in ASSETS if asset.step == "ingest"]
+    conformed = [dg.AssetKey(asset.name) for asset in ASSETS if asset.step == "ingest" and asset.check]
     assert execute(workspace, instance, "ingest", asset_selection=conformed).success
     (request,), _ = look(workspace, instance, hours_stale)
     steps = ("join", "samples", "coverage", "cost_ledger", "publish")
@@ -371,10 +371,27 @@ def test_a_blocked_hour_is_missing_and_the_others_go_on(
         assert {waiting[hour].blocked_by for hour in HOURS} == {f"attempts {HOURS[1]}"}
     checks = {one.asset_key.to_user_string(): one.passed for one in result.get_asset_check_evaluations()}
     assert checks == {
-        "replica_samples": True,
+        **dict.fromkeys(("replica_samples", "sample_rows"), True),
+        "source_rows": True,  # rows of a source are accounted for, be their hour blocked or not
         **dict.fromkeys(("attempts", "quality_labels", "requests"), False),
         **dict.fromkeys(("coverage", "cost_ledger", "goodput_database"), False),
+        **dict.fromkeys(("session_hours", "billed_buckets", "paid_time"), False),
     }
+
+
+def test_each_asset_shows_what_ran_and_is_checked(
+    by_run: Workspace, instance: dg.DagsterInstance, specs: dict[str, dg.AssetSpec]
+) -> None:
+    report(instance, Context(by_run.lake, by_run.settings), ASSETS)
+    assert all(reported(instance, name) for name in specs)
+    checks = build_defs().resolve_asset_graph().asset_check_keys
+    assert {key.asset_key.to_user_string() for key in checks} == set(specs) - {"landing"}
+    storage = instance.event_log_storage
+    for key in checks:
+        (check,) = storage.get_asset_check_execution_history(key, limit=5)
+        assert check.status.value == "SUCCEEDED", key
+    (files,) = reported(instance, "landing").values()
+    assert rows_of(files) == 1
 
 
 def test_a_damaged_part_is_made_again_by_the_job_that_meets_it(
@@ -456,7 +473,7 @@ def test_only_what_changed_is_reported_again(made: Workspace, instance: dg.Dagst
     assert report(instance, context, ASSETS) == 0
     join = next(asset.node for asset in ASSETS if asset.name == "requests" and asset.node)
     outcome = plan.Outcome(join, computed={HOURS[1]: "inputs"})
-    assert report(instance, context, ASSETS, [outcome]) == len(join.tables) + len(join.audited)
+    assert report(instance, context, ASSETS, [outcome]) == 2 * len(join.tables)
 
 
 def test_where_a_run_cannot_be_reported_it_warns(

@@ -16,7 +16,7 @@ from dagster._core.definitions.unresolved_asset_job_definition import Unresolved
 
 from goodput.collect.scan import listing_of, unseen
 from goodput.errors import GoodputError, SourcesFailed
-from goodput.lineage import ALARMS, ASSETS, DELIVER, INGEST, LANDING, PUBLISH
+from goodput.lineage import ALARMS, ASSETS, DELIVER, FILES, INGEST, LANDING, PUBLISH
 from goodput.nodes import NODES
 from goodput.plumbing.dagster_assets import OWNERS, Work, step_assets
 from goodput.plumbing.dagster_sensors import request_stale_hours
@@ -42,11 +42,7 @@ from goodput.telemetry.facts import of_published
 from goodput.telemetry.traced import traced
 
 landing = dg.AssetSpec(
-    LANDING,
-    description="Files of serving telemetry as the fleet emits them: OTLP, serving logs, quality labels.",
-    group_name="collect",
-    owners=OWNERS,
-    kinds={"file"},
+    LANDING, description=FILES.description, group_name=FILES.stage, owners=OWNERS, kinds=set(FILES.kinds)
 )
 
 

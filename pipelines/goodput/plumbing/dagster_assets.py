@@ -12,6 +12,7 @@ import dagster as dg
 from dagster._core.definitions.source_asset import SYSTEM_METADATA_KEY_SOURCE_ASSET_OBSERVATION as EVENTS_COME_APART
 
 from goodput.contracts import contract, contract_names
+from goodput.plumbing.asset_checks import AssetCheck
 from goodput.plumbing.dagster_columns import lineage_table, schema_of
 from goodput.plumbing.dagster_events import ReportEvents
 from goodput.plumbing.dagster_partitions import HOURS, update_hours
@@ -80,12 +81,14 @@ def _unknown_hours(instance: dg.DagsterInstance, assets: Sequence[StoredAsset], 
 
 
 def _results(assets: Sequence[StoredAsset], events: ReportEvents, computed: Collection[str]) -> Results:
+    for asset in (asset for asset in events.assets if asset.step == assets[0].step and asset not in assets):
+        yield from events.of(asset)  # what the step reads, and nobody makes
     for asset in assets:
         yield from events.of(asset, computed or {"all"})
         # Dagster would report one version for all partitions of the run, also of those that are blocked.
         yield dg.MaterializeResult(asset_key=asset.name, metadata={EVENTS_COME_APART: True})
         if asset.check:
-            yield events.check_of(asset)
+            yield events.check_of(asset, asset.check)
 
 
 def _spec(asset: StoredAsset, hourly: Collection[str]) -> dg.AssetSpec:
@@ -114,14 +117,9 @@ def _metadata(asset: StoredAsset) -> dict[str, dg.TableSchema | dg.MarkdownMetad
     return {"dagster/column_schema": schema_of(asset.name), **lineage_table(asset)}
 
 
-def _check_spec(asset: StoredAsset, name: str) -> dg.AssetCheckSpec:
+def _check_spec(asset: StoredAsset, check: AssetCheck) -> dg.AssetCheckSpec:
     """A check that fails stops nothing: the plan itself holds up what reads a blocked partition, and only that."""
-    what = (
-        f"The audit of schemas/{asset.name}.yaml before a new partition counts; one that fails it is blocked."
-        if asset.node
-        else "No partition of any table is blocked."
-    )
-    return dg.AssetCheckSpec(name, asset=asset.name, blocking=False, description=what)
+    return dg.AssetCheckSpec(check.name, asset=asset.name, blocking=False, description=check.description)
 
 
 def _blocked(outcome: Outcome) -> str:

@@ -18,15 +18,14 @@ from dagster._core.definitions.data_version import (  # the tags have no public 
     get_input_event_pointer_tag,
 )
 
-from goodput.errors import BlockedPartition
-from goodput.plumbing.blocked import Blocked
+from goodput.plumbing.asset_checks import AssetCheck, CheckFailure, CheckLookup
 from goodput.plumbing.dagster_columns import lineage_of
 from goodput.plumbing.hours import day_of, is_hour
 from goodput.plumbing.node import Context
 from goodput.plumbing.stored_assets import DATABASE, AssetContent, StoredAsset
 
 _EMPTY = AssetContent("empty", 0)  # an hour of which a table has no part, as nothing calls for one
-_LISTED = 20  # blocked partitions that an event lists
+_LISTED = 20  # failures that a check's result lists
 
 
 @dataclass
@@ -51,8 +50,8 @@ class ReportEvents:
         return {asset.name: asset.deps for asset in self.assets}
 
     @cached_property
-    def _blocked(self) -> Blocked:
-        return Blocked(self.context.lake)
+    def _lookup(self) -> CheckLookup:
+        return CheckLookup(self.context)
 
     def _input_version(self, name: str) -> str:
         """Version of an input that has no hours; of others Dagster looks at their events."""
@@ -114,17 +113,17 @@ class ReportEvents:
         deps = self._deps.get(name, ())
         return set(deps).union(*(self._upstream(dep) for dep in deps))
 
-    def check_of(self, asset: StoredAsset) -> dg.AssetCheckResult:
-        """Whether partitions of a table are blocked, or of any table where the asset is the database."""
-        of_table = self._blocked.of_table(asset.name).values()
-        blocked = self._blocked.all() if asset.name == DATABASE else list(of_table)
-        reasons = {f"{item.table} {item.partition}": item.reason for item in blocked[:_LISTED]}
+    def check_of(self, asset: StoredAsset, check: AssetCheck) -> dg.AssetCheckResult:
+        """What the check of an asset finds now."""
+        failures = check.find(self._lookup, asset.name)
+        reasons = {failure.what: failure.reason for failure in failures[:_LISTED]}
         return dg.AssetCheckResult(
             asset_key=asset.name,
-            check_name=asset.check,
-            passed=not blocked,
-            description=_sentence(blocked),
-            metadata={"blocked_partitions": len(blocked)} | ({"reasons": reasons} if reasons else {}),
+            check_name=check.name,
+            passed=not failures,
+            severity=dg.AssetCheckSeverity.WARN if check.is_warning else dg.AssetCheckSeverity.ERROR,
+            description=_sentence(failures),
+            metadata={"failures": len(failures)} | ({"reasons": reasons} if reasons else {}),
         )
 
     def _materialization(
@@ -170,7 +169,7 @@ class ReportEvents:
         held = asset.held(self.context.lake, None) or _EMPTY
         if held.headline:
             return held.headline
-        blocked = len(self._blocked.of_table(asset.name))
+        blocked = len(self._lookup.blocked.of_table(asset.name))
         found = ((hour, asset.held(self.context.lake, hour)) for hour in self.hours if asset.is_hourly)
         filled = [hour for hour, of_hour in found if of_hour and of_hour.rows]
         where = f" in {len(filled)} hour(s), the newest {filled[-1]}" if filled else ""
@@ -188,8 +187,9 @@ class ReportEvents:
         return (materialization.tags or {}).get(DATA_VERSION_TAG) if materialization else None
 
 
-def _sentence(blocked: Sequence[BlockedPartition]) -> str:
-    if not blocked:
-        return "No partition is blocked."
-    first = blocked[0]
-    return f"{len(blocked)} partition(s) are blocked, first {first.table} {first.partition}: {first.reason}"
+def _sentence(failures: Sequence[CheckFailure]) -> str:
+    if not failures:
+        return "Nothing fails it."
+    first = failures[0]
+    others = f" and {len(failures) - 1} more" if len(failures) > 1 else ""
+    return f"{first.what}: {first.reason}{others}"

@@ -11,6 +11,7 @@ from dagster._core.events import DagsterEventType, StepMaterializationData  # ev
 from dagster._core.instance.utils import RUNLESS_JOB_NAME, RUNLESS_RUN_ID
 from dagster._core.storage.event_log import SqliteEventLogStorage
 
+from goodput.plumbing.asset_checks import AssetCheck
 from goodput.plumbing.dagster_events import ReportEvents
 from goodput.plumbing.dagster_partitions import update_hours
 from goodput.plumbing.node import Context
@@ -39,10 +40,12 @@ def report(
     events = ReportEvents(instance, context, assets, hours)
     computed = {outcome.node.name: _hours(outcome) for outcome in outcomes}
     made = {asset.name: list(events.of(asset, computed.get(asset.step, ()))) for asset in assets}
-    checked = [asset for asset in assets if asset.check and (made[asset.name] or asset.step in computed)]
+    # what a step read or computed may fail the check of a table that is as it was
+    news = {*computed, *(asset.step for asset in assets if made[asset.name])}
+    checked = [(asset, asset.check) for asset in assets if asset.check and asset.step in news]
     _store(instance, list(chain.from_iterable(made.values())))
-    for asset in checked:
-        instance.report_runless_asset_event(_evaluation(events, asset))
+    for asset, check in checked:
+        instance.report_runless_asset_event(_evaluation(asset, check, events.check_of(asset, check)))
     return sum(map(len, made.values())) + len(checked)
 
 
@@ -50,10 +53,14 @@ def _hours(outcome: Outcome) -> Collection[str]:
     return outcome.computed.keys() or {"none"}
 
 
-def _evaluation(events: ReportEvents, asset: StoredAsset) -> dg.AssetCheckEvaluation:
-    found = events.check_of(asset)
+def _evaluation(asset: StoredAsset, check: AssetCheck, found: dg.AssetCheckResult) -> dg.AssetCheckEvaluation:
     return dg.AssetCheckEvaluation(
-        dg.AssetKey(asset.name), str(found.check_name), found.passed, found.metadata, description=found.description
+        dg.AssetKey(asset.name),
+        check.name,
+        found.passed,
+        found.metadata,
+        severity=found.severity,
+        description=found.description,
     )
 
 

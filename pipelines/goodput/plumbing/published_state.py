@@ -1,4 +1,4 @@
-"""What users see now, in short: a digest, rows and the headline of goodput.duckdb, and of the deliveries beside it."""
+"""What users see now, in short: the files of the landing zone, the headline of goodput.duckdb, deliveries beside it."""
 
 import hashlib
 from collections.abc import Sequence
@@ -6,13 +6,25 @@ from collections.abc import Sequence
 import duckdb
 import pyarrow.parquet as pq
 
+from goodput.plumbing.catalog import digest_sum
 from goodput.plumbing.database import deliveries_file, published, published_digests, row_counts
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.row_table import read_rows
 from goodput.plumbing.sql_files import sql_file
 from goodput.plumbing.stored_assets import AssetContent
 
 _SHOWN = ("slice", "offered", "goodput", "binding", "per_accepted")  # a cell of metadata is narrow
+
+
+def held_in_landing(lake: Lake) -> AssetContent | None:
+    """The files that were found when the landing zone was last looked at; None before the first run."""
+    files = lake.catalog["landed_files"]
+    if files.version < 0:
+        return None
+    sizes_bytes = read_rows(lake, "landed_files", ["size_bytes"])["size_bytes"]
+    version = digest_sum(files.contents.values())
+    return AssetContent(version, len(sizes_bytes), int(sizes_bytes.sum()), f"**{len(sizes_bytes):,}** files")
 
 
 def held_in_database(lake: Lake) -> AssetContent | None:

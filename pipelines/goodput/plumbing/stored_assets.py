@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from goodput.contracts import contract
+from goodput.plumbing.asset_checks import AUDITED, COMPUTED, AssetCheck
 from goodput.plumbing.catalog import Part, digest_sum
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import day_of, is_hour
@@ -44,7 +45,7 @@ class AssetContent:
 class StoredAsset:
     """A table of the lake or something published from it, as one step makes it.
 
-    `look` says what is held where that is not a table of the catalog.
+    `look` says what is held where that is not a table of the catalog; nothing is checked of what is not ours.
     """
 
     name: str
@@ -52,6 +53,7 @@ class StoredAsset:
     stage: str
     deps: tuple[str, ...]
     description: str
+    check: AssetCheck | None
     kinds: tuple[str, ...] = IN_LAKE
     node: Node | None = None
     look: Callable[[Lake], AssetContent | None] | None = None
@@ -60,13 +62,6 @@ class StoredAsset:
     def is_hourly(self) -> bool:
         """Whether it has a partition for each hour; a day of disruptions is too seldom worth one."""
         return self.look is None and contract(self.name).partition in ("hour", "windows")
-
-    @property
-    def check(self) -> str | None:
-        """What is checked of it: that its partitions keep their contract, or that what is published is complete."""
-        if self.name == DATABASE:
-            return "complete"
-        return "contract" if self.node is not None and self.name in self.node.audited else None
 
     @cached_property
     def code_version(self) -> str:
@@ -110,13 +105,19 @@ class StoredAsset:
 def assets_of(node: Node) -> list[StoredAsset]:
     """The tables that a node makes, as assets."""
     deps = tuple(table for table in node.inputs if table not in node.tables)
-    return [StoredAsset(table, node.name, node.stage, deps, node.description, node=node) for table in node.tables]
+    checks = {table: AUDITED if table in node.audited else COMPUTED for table in node.tables}
+    return [
+        StoredAsset(table, node.name, node.stage, deps, node.description, check, node=node)
+        for table, check in checks.items()
+    ]
 
 
-def assets_of_layers(step: str, layers: Collection[str], deps: Sequence[str], description: str) -> list[StoredAsset]:
-    """The tables of some layers, which one step makes without a node, as assets."""
-    tables = sorted(table for table in STORED if contract(table).layer in layers)
-    return [StoredAsset(table, step, STAGES[contract(table).layer], tuple(deps), description) for table in tables]
+def assets_of_layers(
+    step: str, layers: Collection[str], deps: Sequence[str], description: str, check: Callable[[str], AssetCheck]
+) -> list[StoredAsset]:
+    """The tables of some layers, which one step makes without a node, as assets; `check` says what is checked."""
+    tables = {table: STAGES[contract(table).layer] for table in sorted(STORED) if contract(table).layer in layers}
+    return [StoredAsset(table, step, stage, tuple(deps), description, check(table)) for table, stage in tables.items()]
 
 
 def hours_of(assets: Sequence[StoredAsset], context: Context) -> list[str]:
