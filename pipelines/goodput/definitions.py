@@ -29,11 +29,13 @@ from goodput.renaming import rename_identities, renamed_line
 from goodput.report.write import write_page
 from goodput.runners.chosen import running
 from goodput.steps import (
+    Suspects,
     compute_node,
     deliver_alarms,
     export_metrics,
     ingest_sources,
     judge_alarms,
+    mended,
     publish_database,
     read_by_broken,
     remake_damaged,
@@ -50,16 +52,25 @@ def _compute(node: Node, workspace: Workspace, asked: Collection[str] | None, fo
     with running(workspace):
         context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry, workspace.runner)
         outcome = compute_node(context, node, among=asked, force=force)
-        damaged = remake_damaged(workspace, read_by_broken(workspace, [outcome]))
-        if not damaged:
-            return outcome
-        for damage in damaged:
-            dg.get_dagster_logger().warning(f"{damage.part.path} {damage.reason}: it is made again")
-        # at once: nobody may compute anything without the rows that are gone
+        if _remake(workspace, read_by_broken(workspace, [outcome]), asked, node):
+            return compute_node(context, node, among=asked)
+        return outcome
+
+
+def _remake(workspace: Workspace, suspects: Suspects, asked: Collection[str] | None, until: Node | None) -> bool:
+    """Make those of some parts that are damaged again, and what nodes before `until` (all nodes) make from them.
+
+    At once: nobody may compute anything without the rows that are gone.
+    """
+    damaged = remake_damaged(workspace, suspects)
+    for damage in damaged:
+        dg.get_dagster_logger().warning(f"{damage.part.path} {damage.reason}: it is made again")
+    if damaged:
         _ingest(workspace, None, False)
-        for earlier in takewhile(lambda one: one is not node, in_order(NODES)):
+        context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry, workspace.runner)
+        for earlier in takewhile(lambda one: one is not until, in_order(NODES)):
             compute_node(context, earlier, among=asked)
-        return compute_node(context, node, among=asked)
+    return bool(damaged)
 
 
 def _ingest(workspace: Workspace, _asked: Collection[str] | None, _force: bool) -> None:
@@ -96,6 +107,19 @@ def _deliver(workspace: Workspace, _asked: Collection[str] | None, _force: bool)
         dg.get_dagster_logger().warning(f"Metrics are not exported: {unexported}")
 
 
+def _mended(work: Work, until: Node | None = None) -> Work:
+    """The same, once more for each part of the lake that turns out to be unreadable and can be made again."""
+
+    def mended_step(workspace: Workspace, asked: Collection[str] | None, force: bool) -> Outcome | None:
+        def remake(suspects: Suspects) -> None:
+            with running(workspace):
+                _remake(workspace, suspects, asked, until)
+
+        return mended(workspace, lambda: work(workspace, asked, force), remake)
+
+    return mended_step
+
+
 def _traced(work: Work) -> Work:
     """The same, traced: all steps of a Dagster run are one trace, whose id is the run's."""
 
@@ -108,10 +132,10 @@ def _traced(work: Work) -> Work:
 
 
 INGEST_STEP = step_assets(INGEST, _traced(_ingest), ASSETS)
-NODE_STEPS = [step_assets(assets_of(node), _traced(partial(_compute, node)), ASSETS) for node in NODES]
+NODE_STEPS = [step_assets(assets_of(node), _traced(_mended(partial(_compute, node), node)), ASSETS) for node in NODES]
 END_STEPS = [
-    step_assets(ALARMS, _traced(_alarms), ASSETS),
-    step_assets(PUBLISH, _traced(_publish), ASSETS),
+    step_assets(ALARMS, _traced(_mended(_alarms)), ASSETS),
+    step_assets(PUBLISH, _traced(_mended(_publish)), ASSETS),
     step_assets(DELIVER, _traced(_deliver), ASSETS, locked=False),
 ]
 

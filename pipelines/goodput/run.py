@@ -8,7 +8,7 @@ from datetime import datetime
 import pyarrow as pa
 
 from goodput.conform.ingest import Ingested
-from goodput.errors import LakeUnreadable, PartitionsBlocked
+from goodput.errors import PartitionsBlocked
 from goodput.nodes import NODES
 from goodput.plumbing import graph, shapes
 from goodput.plumbing.blocked import Blocked
@@ -17,7 +17,7 @@ from goodput.plumbing.node import Context
 from goodput.plumbing.pandas_apart import leave_pandas_out
 from goodput.plumbing.plan import Outcome, in_order
 from goodput.plumbing.settled import Settled
-from goodput.plumbing.verify import Damage, parts_of
+from goodput.plumbing.verify import Damage
 from goodput.plumbing.workspace import Workspace
 from goodput.renaming import rename_identities
 from goodput.runners.chosen import running
@@ -27,6 +27,7 @@ from goodput.steps import (
     export_metrics,
     ingest_sources,
     judge_alarms,
+    mended,
     publish_database,
     read_by_broken,
     remake_damaged,
@@ -89,12 +90,11 @@ def _run(workspace: Workspace, ran: Ran, forced: frozenset[str], *, deliver: boo
     lake = workspace.lake
     lake.open()
     with lake.lock():
-        with running(workspace):
-            _bring_up_to_date(workspace, ran, forced)
-        _give_back_memory()
-        measured = publish_database(workspace)
-        judge_alarms(workspace)
-        ran.changed = publish_database(workspace) or measured
+        mended(
+            workspace,
+            lambda: _compute_and_publish(workspace, ran, forced),
+            lambda suspects: ran.remade.extend(remake_damaged(workspace, suspects)),
+        )
         facts.of_published(workspace.telemetry, lake)
         blocked = Blocked(lake).all()
     _give_back_memory()
@@ -105,6 +105,15 @@ def _run(workspace: Workspace, ran: Ran, forced: frozenset[str], *, deliver: boo
         report_to_dagster(workspace, ran)
     if blocked:
         raise PartitionsBlocked(blocked)
+
+
+def _compute_and_publish(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
+    with running(workspace):
+        _bring_up_to_date(workspace, ran, forced)
+    _give_back_memory()
+    measured = publish_database(workspace)
+    judge_alarms(workspace)
+    ran.changed = publish_database(workspace) or measured
 
 
 def _give_back_memory() -> None:
@@ -137,18 +146,11 @@ def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
 
 
 def _bring_up_to_date(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
-    """Ingest and compute, and once more where parts of the lake turn out to be damaged and can be made again."""
-    is_broken_off = False
-    try:
-        _ingest_and_compute(workspace, ran, forced)
-        suspects = read_by_broken(workspace, ran.outcomes)
-    except LakeUnreadable as error:
-        is_broken_off = True
-        suspects = [(table, part) for table, part in parts_of(workspace.lake) if part.path == error.path]
-        if not suspects:
-            raise
-    ran.remade = remake_damaged(workspace, suspects)
-    if ran.remade or is_broken_off:  # what was damaged in a cache alone is whole again too
+    """Ingest and compute, and once more where what broke read damaged parts that can be made again."""
+    _ingest_and_compute(workspace, ran, forced)
+    remade = remake_damaged(workspace, read_by_broken(workspace, ran.outcomes))
+    if remade:
+        ran.remade += remade
         _ingest_and_compute(workspace, ran, forced)
 
 

@@ -1,11 +1,14 @@
 """The steps of a run, each as `goodput run` and Dagster do it, and within a span that tells what it did."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TypeVar
 
 from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
 from goodput.conform.remake import remaking, take_out
+from goodput.errors import LakeUnreadable
 from goodput.measure.gates import gate_rows
 from goodput.plumbing import interrupt, lake_marker
 from goodput.plumbing.catalog import Part
@@ -14,9 +17,12 @@ from goodput.plumbing.database import publish, published
 from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import Outcome, execute
-from goodput.plumbing.verify import Damage, damages
+from goodput.plumbing.verify import Damage, damages, parts_of
 from goodput.plumbing.workspace import Workspace
 from goodput.telemetry import facts
+
+Result = TypeVar("Result")
+Suspects = Sequence[tuple[str, Part]]  # parts that may be damaged, with their tables
 
 
 def ingest_sources(workspace: Workspace) -> Ingested:
@@ -60,12 +66,29 @@ def read_by_broken(workspace: Workspace, outcomes: Iterable[Outcome]) -> list[tu
     return sorted(found)
 
 
-def remake_damaged(workspace: Workspace, suspects: Sequence[tuple[str, Part]]) -> list[Damage]:
+def remake_damaged(workspace: Workspace, suspects: Suspects) -> list[Damage]:
     """Have those of some parts that are damaged made again by whoever ingests and computes next."""
     found = remaking(workspace.lake, damages(suspects, workspace.lake.store))
     note_replaced(workspace.lake, take_out(workspace.lake, found))
     facts.of_remade(workspace.telemetry, found.due)
     return found.due
+
+
+def mended(workspace: Workspace, work: Callable[[], Result], remake: Callable[[Suspects], object]) -> Result:
+    """What `work` gives; once more for each part of the lake that turns out to be unreadable, which `remake` is given.
+
+    Raises LakeUnreadable where one stays so, as nothing can make it again.
+    """
+    met: set[Path] = set()
+    while True:
+        try:
+            return work()
+        except LakeUnreadable as error:
+            suspects = [(table, part) for table, part in parts_of(workspace.lake) if part.path == error.path]
+            if error.path in met or not suspects:
+                raise
+            met.add(error.path)
+            remake(suspects)  # what was damaged in a cache alone is whole again without
 
 
 def judge_alarms(workspace: Workspace) -> None:

@@ -3,10 +3,10 @@
 from collections.abc import Iterable
 
 import polars as pl
-import pyarrow.parquet as pq
 
 from goodput.contracts import contract
 from goodput.plumbing.catalog import Part
+from goodput.plumbing.part_rows import read_part
 
 
 class WrittenKeys:
@@ -24,7 +24,7 @@ class WrittenKeys:
         self._hashes.setdefault(table, []).append(_hashes(table, rows))
 
     def without(self, table: str, rows: pl.DataFrame, parts: Iterable[Part]) -> pl.DataFrame:
-        """The rows without those whose source and key are in the parts."""
+        """The rows without those whose source and key are in the parts. Raises LakeUnreadable."""
         if table not in self._hashes:
             return rows
         met = rows.filter(_hashes(table, rows).is_in(pl.concat(self._hashes[table]).implode()))
@@ -32,7 +32,7 @@ class WrittenKeys:
             return rows
         key = ["source_id", *contract(table).primary_key]
         sources = met["source_id"].unique().implode()
-        written = [pl.DataFrame(pq.ParquetFile(part.path).read(key)) for part in parts]
+        written = [pl.DataFrame(read_part(part.path, table, key)) for part in parts]
         mine = pl.concat(written).filter(pl.col("source_id").is_in(sources))
         return rows.join(mine, on=key, how="anti", maintain_order="left")
 

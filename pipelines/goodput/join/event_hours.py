@@ -7,6 +7,7 @@ import polars as pl
 
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.node import Context
+from goodput.plumbing.row_table import read_files
 
 
 def event_hours(context: Context, _partition: str) -> Collection[str]:
@@ -16,10 +17,7 @@ def event_hours(context: Context, _partition: str) -> Collection[str]:
 
 @lru_cache(maxsize=2)
 def _hours(files: tuple[str, ...]) -> frozenset[str]:
-    columns = ["occurred_ns", "replica", "pool", "subject"]
-    events = pl.concat([pl.read_parquet(file, columns=columns) for file in files]) if files else pl.DataFrame()
-    if events.is_empty():
-        return frozenset()
+    events = read_files(files, "event_records", ["occurred_ns", "replica", "pool", "subject"])
     naming = events.filter(pl.col("replica").is_not_null() | (pl.col("pool") == pl.col("subject")))
     hours = naming.select(pl.col("occurred_ns") // HOUR_NS).to_series().unique()
     return frozenset(hour_label(hour + beside) for hour in hours for beside in (-1, 0, 1))

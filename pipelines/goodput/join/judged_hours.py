@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from goodput.contracts import arrow_schema
 from goodput.plumbing.catalog import ALL
@@ -79,7 +78,7 @@ def judging_sources(context: Context) -> Mapping[str, list[str]]:
 
 @lru_cache(maxsize=4)
 def _judging(path: str, reach_h: int) -> Mapping[str, list[str]]:
-    rows = pq.ParquetFile(path).read(["source_id", "epoch_hour"])
+    rows = read_part(Path(path), TABLE, ["source_id", "epoch_hour"])
     rows = rows.filter(pc.is_valid(rows["epoch_hour"]))
     found: dict[str, set[str]] = {}
     for source_id, hour in zip(rows["source_id"].to_pylist(), rows["epoch_hour"].to_pylist(), strict=True):

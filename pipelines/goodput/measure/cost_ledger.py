@@ -13,7 +13,6 @@ from functools import lru_cache
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goodput.contracts import arrow_schema
 from goodput.measure.bills import bills_of, only_file
@@ -21,6 +20,7 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import epoch_hour
 from goodput.plumbing.node import Context, Lookaround, SettingsTable
 from goodput.plumbing.parameters import as_rows
+from goodput.plumbing.row_table import read_files
 from goodput.settings.model import Settings
 
 _WEIGHTS = ("prefill_weight", "cached_weight", "decode_weight", "draft_weight")
@@ -92,8 +92,8 @@ def bills_and_prices(context: Context, hour: str) -> object:
 @lru_cache(maxsize=4)
 def _prices(file: str | None) -> tuple[list[datetime], list[str]]:
     """When prices changed, and a fingerprint of all prices before the first change, the second, and so on."""
-    table = pq.ParquetFile(file).read() if file else arrow_schema("token_prices").empty_table()
-    rows = pl.DataFrame(table).drop("source", "line", "source_hash").sort("model", "valid_from")
+    names = [name for name in arrow_schema("token_prices").names if name not in ("source", "line", "source_hash")]
+    rows = read_files([file] if file else [], "token_prices", names).sort("model", "valid_from")
     changes = sorted(rows["valid_from"].unique())
     known = [fingerprint([])]
     for until in [*changes[1:], datetime.max.replace(tzinfo=UTC)] if changes else []:

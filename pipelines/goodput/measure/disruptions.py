@@ -14,7 +14,6 @@ import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goodput.contracts import arrow_schema, contract
 from goodput.join.workloads import workload_rows
@@ -24,6 +23,7 @@ from goodput.plumbing.compute import compute_each, load
 from goodput.plumbing.hours import day_of, is_hour
 from goodput.plumbing.node import Batch, Context, Parts, SettingsTable, Span
 from goodput.plumbing.parameters import as_rows
+from goodput.plumbing.row_table import read_files
 from goodput.plumbing.sql_files import connect
 from goodput.settings.model import OpsKind, Settings
 
@@ -95,9 +95,8 @@ def _events(context: Context) -> pl.DataFrame:
 
 @lru_cache(maxsize=2)
 def _read_events(file: str | None) -> pl.DataFrame:
-    found = pq.ParquetFile(file).read() if file else arrow_schema("ops_events").empty_table()
     names = ["event_id", "kind", "occurred_at", "pool", "replica", "revision"]
-    return pl.DataFrame(found.select(names)).sort("occurred_at", "event_id")
+    return read_files([file] if file else [], "ops_events", names).sort("occurred_at", "event_id")
 
 
 def in_last_week(table: str) -> Span:

@@ -25,6 +25,7 @@ from goodput.plumbing.foreign_log import remove_logs
 from goodput.plumbing.graph import relation
 from goodput.plumbing.hours import instant_of
 from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.part_check import check_parts
 from goodput.plumbing.pruned import read_pruned
 from goodput.plumbing.published_head import is_written_to, note_head
 from goodput.plumbing.published_macros import SQL_FILES, create_macros
@@ -85,7 +86,7 @@ def publish(lake: Lake, workloads: pa.Table, *, anew: bool = False) -> Published
     """Bring goodput.duckdb up to what the catalog lists; it is left alone where that is what it holds.
 
     `workloads` has a row per workload and gate. `anew`: no byte of the file as it was stays. What another program wrote
-    beside it or into it is dropped. Raises LakeUnwritable.
+    beside it or into it is dropped. Raises LakeUnreadable, LakeUnwritable.
     """
     _drop_foreign_logs(lake)
     versions, rest = _versions(lake), _rest(lake, workloads)
@@ -334,6 +335,7 @@ def _replace_partitions(connection: duckdb.DuckDBPyConnection, lake: Lake, name:
     connection.register("changed_periods", pa.table({"period": pa.array(periods, pa.string())}))
     connection.execute(f'DELETE FROM stored."{name}" WHERE period IN (SELECT period FROM changed_periods)')  # noqa: S608
     files = lake.catalog[name].files(periods)
+    check_parts(files)
     if files:
         order = f"ORDER BY {contract(name).order}" if contract(name).order else ""
         known = [column.name for column in contract(name).columns]  # parts of closed hours may have an older version's

@@ -18,6 +18,7 @@ from goodput.errors import LakeUnwritable, NotPublished
 from goodput.plumbing import lake_marker
 from goodput.plumbing.catalog import Catalog, Part, part_name
 from goodput.plumbing.files import write_atomically
+from goodput.plumbing.part_check import note_written
 from goodput.plumbing.part_writer import PartWriter, parquet_options
 from goodput.plumbing.store import IN_FOLDER, Store
 from goodput.plumbing.write_lock import WriteLock
@@ -129,6 +130,7 @@ class Lake:
                 yield writer
             path = f"{folder}/{part_name(inputs, writer.content)}"
             os.replace(temporary, path)
+            note_written(path)
             writer.part = Part(partition, path, inputs, writer.content, writer.rows, writer.size_bytes)
         except BaseException as error:
             with suppress(OSError):  # what went wrong is the better error

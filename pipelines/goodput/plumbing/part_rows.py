@@ -8,10 +8,12 @@ import pyarrow.parquet as pq
 
 from goodput.contracts import arrow_schema
 from goodput.errors import LakeUnreadable
+from goodput.plumbing.part_check import check_parts
 
 
 def read_part(path: Path, table: str, columns: Sequence[str] | None = None) -> pa.Table:
     """Rows of one part of a table, or some of its columns. Raises LakeUnreadable."""
+    check_parts([str(path)])
     agreed = arrow_schema(table)
     schema = agreed if columns is None else pa.schema([agreed.field(name) for name in columns])
     try:

@@ -1,4 +1,4 @@
-"""Which nodes have nothing to do: their inputs, outputs and rules are as they were when the node last ran to its end.
+"""Which nodes have nothing to do: inputs, outputs, rules and settings are as they were when the node last ended well.
 
 A run with nothing new then compares a version for each table, and looks at no partition.
 """
@@ -46,11 +46,15 @@ class Settled:
         return {node.name: rules(node, self._context) for node in self._nodes}
 
     @cached_property
+    def _settings(self) -> str:
+        """All settings: they decide which partitions there are, too, and what is read of others."""
+        return fingerprint(self._context.settings.model_dump(mode="json"))
+
+    @cached_property
     def _texts(self) -> str:
         folders = (project_folder(name) for name in ("sql", "schemas"))
         files = sorted(path for folder in folders for path in folder.rglob("*.*"))
-        settings = self._context.settings.model_dump(mode="json")
-        return fingerprint([_text(path) for path in files], settings, version("goodput"))
+        return fingerprint([_text(path) for path in files], self._settings, version("goodput"))
 
     def is_settled(self, node: Node) -> bool:
         """Whether nothing that the node reads, makes or obeys has changed since it last ran to its end.
@@ -64,7 +68,7 @@ class Settled:
     def _state(self, node: Node) -> str:
         catalog = self._context.lake.catalog
         versions = [catalog[table].version for table in (*node.inputs, *node.consults, *node.tables)]
-        return fingerprint(self.rules[node.name], versions, self._context.observed_ns)
+        return fingerprint(self.rules[node.name], self._settings, versions, self._context.observed_ns)
 
     def remember(self, finished: Sequence[Node]) -> None:
         """Note the nodes that have run to their end without a blocked partition. Raises LakeUnwritable."""

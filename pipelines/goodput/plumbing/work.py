@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
-from goodput.errors import GoodputError
+from goodput.errors import GoodputError, LakeUnreadable
 from goodput.plumbing import interrupt
 from goodput.plumbing.audit import audit
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.node import Batch, Parts
+from goodput.plumbing.part_check import check_parts
 
 Result = TypeVar("Result")
 
@@ -56,6 +57,7 @@ def work(batch: Batch) -> Done | Divided:
 
 
 def _worked(batch: Batch, began_ns: int) -> ComputedBatch | Divided:
+    check_parts(batch.all_files())
     alone = batch.node.alone(batch) if batch.node.alone and len(batch.partitions) > 1 else ()
     return Divided(alone) if alone else audited(batch, batch.node.compute(batch), began_ns)
 
@@ -69,11 +71,14 @@ def audited(batch: Batch, parts: Parts, began_ns: int) -> ComputedBatch:
 def attempt(do: Callable[[int], Result]) -> Result | Broken:
     """What comes of something that takes the time at which it began (Unix ns), or why nothing does.
 
-    Raises GoodputError where the lake itself cannot be used, and KeyboardInterrupt.
+    A damaged part breaks what is made from it alone. Raises GoodputError where the lake itself cannot be used, and
+    KeyboardInterrupt.
     """
     began_ns = time.time_ns()
     try:
         return do(began_ns)
+    except LakeUnreadable as error:
+        return Broken(str(error).splitlines()[0], traceback.format_exc(), began_ns)
     except GoodputError:
         raise
     except BaseException as error:  # whatever breaks is reported, a panic in Rust too, which is no Exception
