@@ -5,16 +5,17 @@ See docs/semantics.md#time-and-restatement.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
 
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goodput.contracts import arrow_schema, contract, polars_schema
 from goodput.measure.restating_sources import RestatingSources
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.compute import split_windows
 from goodput.plumbing.node import Batch, Parts
+from goodput.plumbing.part_rows import read_as_written
 
 RESTATED = ("computed_at", "revision")
 _KEY = contract("goodput").primary_key
@@ -53,7 +54,7 @@ def _by_columns(batch: Batch) -> dict[str, dict[str, pa.Table]]:
     nothing = arrow_schema("goodput").empty_table()
     for partition in batch.partitions:
         files = batch.files("goodput", [partition])
-        rows = pq.ParquetFile(files[0]).read() if files else nothing
+        rows = read_as_written(Path(files[0])) if files else nothing
         columns = rows.schema.to_string(show_field_metadata=False, show_schema_metadata=False) if files else ""
         found.setdefault(columns, {})[partition] = rows
     return found

@@ -25,7 +25,6 @@ from goodput.plumbing.foreign_log import remove_logs
 from goodput.plumbing.graph import relation
 from goodput.plumbing.hours import instant_of
 from goodput.plumbing.lake import Lake, write_parquet
-from goodput.plumbing.part_check import check_parts
 from goodput.plumbing.pruned import read_pruned
 from goodput.plumbing.published_head import is_written_to, note_head
 from goodput.plumbing.published_macros import SQL_FILES, create_macros
@@ -335,7 +334,6 @@ def _replace_partitions(connection: duckdb.DuckDBPyConnection, lake: Lake, name:
     connection.register("changed_periods", pa.table({"period": pa.array(periods, pa.string())}))
     connection.execute(f'DELETE FROM stored."{name}" WHERE period IN (SELECT period FROM changed_periods)')  # noqa: S608
     files = lake.catalog[name].files(periods)
-    check_parts(files)
     if files:
         order = f"ORDER BY {contract(name).order}" if contract(name).order else ""
         known = [column.name for column in contract(name).columns]  # parts of closed hours may have an older version's

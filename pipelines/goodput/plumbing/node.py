@@ -5,7 +5,7 @@ What it reads and in which order follows from its SQL; how it is executed is `pl
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -145,10 +145,6 @@ class Batch:
         """Files with rows of a table that the partitions are made from: all, or those of some of its partitions."""
         found = self.inputs[table]
         return [file for name, files in found.items() if partitions is None or name in partitions for file in files]
-
-    def all_files(self) -> Iterator[str]:
-        """Every file that the partitions are made from."""
-        return (file for of_table in self.inputs.values() for files in of_table.values() for file in files)
 
     def write(self, table: str, partition: str, rows: pa.Table) -> Part:
         """Write the part of a partition."""

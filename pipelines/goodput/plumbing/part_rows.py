@@ -13,12 +13,21 @@ from goodput.plumbing.part_check import check_parts
 
 def read_part(path: Path, table: str, columns: Sequence[str] | None = None) -> pa.Table:
     """Rows of one part of a table, or some of its columns. Raises LakeUnreadable."""
-    check_parts([str(path)])
     agreed = arrow_schema(table)
     schema = agreed if columns is None else pa.schema([agreed.field(name) for name in columns])
+    rows = read_as_written(path, schema.names)
+    try:
+        return shaped(rows, schema)
+    except pa.ArrowException as error:
+        raise LakeUnreadable(path, str(error)) from error
+
+
+def read_as_written(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Rows of one part in the columns that it has, or those of some that it has. Raises LakeUnreadable."""
+    check_parts([str(path)])
     try:
         with pq.ParquetFile(path) as file:
-            return shaped(file.read(schema.names, use_threads=False), schema)  # threads take memory
+            return file.read(columns, use_threads=False)  # threads take memory
     except (OSError, pa.ArrowException) as error:
         raise LakeUnreadable(path, str(error)) from error
 

@@ -3,13 +3,12 @@
 from collections.abc import Iterator
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goodput.contracts import arrow_schema, contract
-from goodput.errors import LakeUnreadable
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.identity_columns import ORDERING
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.part_rows import read_as_written
 from goodput.plumbing.sql_files import connect
 
 _ROW = "row_as_it_was"
@@ -24,11 +23,7 @@ def parts_with_rows(lake: Lake, table: str) -> Iterator[Part]:
 def rows_of(lake: Lake, part: Part, columns: list[str] | None = None) -> pa.Table:
     """The rows of a part with the columns that it has, or some of them. Raises LakeUnreadable."""
     lake.store.fetch([part.path])
-    try:
-        with pq.ParquetFile(part.path) as file:
-            return file.read(columns)
-    except (OSError, pa.ArrowException) as error:
-        raise LakeUnreadable(part.path, str(error)) from error
+    return read_as_written(part.path, columns)
 
 
 def rewritten(lake: Lake, table: str, part: Part, rows: pa.Table) -> Part:

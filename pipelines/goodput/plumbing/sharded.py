@@ -14,7 +14,6 @@ from pathlib import Path
 
 from goodput.plumbing.lake import SHARDS, Lake
 from goodput.plumbing.node import APART, Batch, Shards
-from goodput.plumbing.part_check import check_parts
 from goodput.plumbing.runner import Died, Runner
 from goodput.plumbing.shard_files import merged
 from goodput.plumbing.work import Broken, ComputedBatch, Done, attempt, audited
@@ -121,12 +120,11 @@ def _broken(done: Broken | Died) -> Broken:
 def _divide(step: _Step) -> list[Batch] | Broken:
     divide = _shards(step.batch).divide
     assert divide is not None  # noqa: S101  (asked of what is divided)
-    return attempt(lambda _: divide(_checked(step.batch), step.portions, _empty(step.folder / "divided")))
+    return attempt(lambda _: divide(step.batch, step.portions, _empty(step.folder / "divided")))
 
 
 def _cut(portion: _Step) -> list[Batch] | Broken:
-    cut = _shards(portion.batch).cut
-    return attempt(lambda _: cut(_checked(portion.batch), portion.count, _empty(portion.folder)))
+    return attempt(lambda _: _shards(portion.batch).cut(portion.batch, portion.count, _empty(portion.folder)))
 
 
 def _compute(shard: _Step) -> Broken | None:
@@ -139,11 +137,6 @@ def _unite(step: _Step) -> Done:
     for cut in cuts:
         shutil.rmtree(cut / APART, ignore_errors=True)  # room for what is sorted
     return attempt(lambda began_ns: audited(step.batch, _shards(step.batch).unite(step.batch, cuts, made), began_ns))
-
-
-def _checked(batch: Batch) -> Batch:
-    check_parts(batch.all_files())
-    return batch
 
 
 def _shards(batch: Batch) -> Shards:

@@ -13,6 +13,7 @@ import duckdb
 
 from goodput.errors import SqlMissing, SqlNotUnique
 from goodput.plumbing import interrupt
+from goodput.plumbing.part_check import check_parts
 from goodput.plumbing.spill import own_folder
 from goodput.project_files import project_folder
 
@@ -189,7 +190,7 @@ def read_parts(
     """Make relation `name` a temporary view of Parquet files, or an empty table of schema `empty` without any.
 
     `alike`: all files have those columns, so that only those are opened whose rows are asked for. Else what some do not
-    have, as an older version wrote them, is NULL.
+    have, as an older version wrote them, is NULL. Raises LakeUnreadable.
     """
     named = list(files)
     if not named:
@@ -206,9 +207,12 @@ def read_parts(
 def parquet(files: Iterable[str], *, named: bool = False, alike: bool = False) -> str:
     """The rows of Parquet files as an SQL table; what their folders are called is no column of theirs.
 
-    `named`: the column `filename` says in which file a row lies. `alike`: all have the same columns.
+    `named`: the column `filename` says in which file a row lies. `alike`: all have the same columns. Raises
+    LakeUnreadable where one is a part and not as it was written.
     """
-    listed = ", ".join(quoted(file) for file in files)
+    there = list(files)
+    check_parts(there)
+    listed = ", ".join(quoted(file) for file in there)
     more = ", filename = true" if named else ""
     return f"read_parquet([{listed}], union_by_name = {not alike}, hive_partitioning = false{more})"
 

@@ -15,7 +15,6 @@ from goodput.plumbing import interrupt
 from goodput.plumbing.audit import audit
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.node import Batch, Parts
-from goodput.plumbing.part_check import check_parts
 
 Result = TypeVar("Result")
 
@@ -57,7 +56,6 @@ def work(batch: Batch) -> Done | Divided:
 
 
 def _worked(batch: Batch, began_ns: int) -> ComputedBatch | Divided:
-    check_parts(batch.all_files())
     alone = batch.node.alone(batch) if batch.node.alone and len(batch.partitions) > 1 else ()
     return Divided(alone) if alone else audited(batch, batch.node.compute(batch), began_ns)
 
