@@ -1,7 +1,4 @@
-"""Whatever part of a lake is damaged, and however it shows, the next run publishes what it would have without.
-
-Of the tables of alarms, which nothing else has the rows of, see tests/monitor.
-"""
+"""Whatever part of a lake is damaged, and however it shows, the next run publishes what it would have without."""
 
 import shutil
 from collections.abc import Callable
@@ -12,6 +9,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from goodput.contracts import contract, stored_tables
+from goodput.errors import LakeUnreadable
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.workspace import Workspace
@@ -24,9 +22,14 @@ WORK = '\n[work.llama]\nmodel = "llama-*"\nprefill_weight = 2.0\ncached_weight =
 MADE_AGAIN = sorted(
     name
     for name in stored_tables()
-    if contract(name).layer in ("conformed", "joined", "measured") and name != "quarantine"
+    if contract(name).layer in ("conformed", "joined", "measured", "monitored") and name != "quarantine"
 )
-COMPARED = {"goodput": RESTATED, **dict.fromkeys(("waste", "cost_ledger", "requests", "coverage"), ())}
+COMPARED = {
+    "goodput": RESTATED,
+    "alarm_events": ("recorded_at",),
+    "alarm_power": (),
+    **dict.fromkeys(("waste", "cost_ledger", "requests", "coverage"), ()),
+}
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +104,20 @@ def test_many_parts_at_once_are_made_again(config: Path, expected: dict[str, pl.
     ran = again(config)
     assert len(ran.remade) > 10
     check(config, expected)
+
+
+def test_what_alarms_did_is_kept_in_the_database(config: Path, expected: dict[str, pl.DataFrame]) -> None:
+    """Nothing could judge it again: of what is published the very bytes are made, or the part is lost."""
+    part = a_part(Workspace(config).lake, "alarm_events")
+    assert part
+    before = part.path.read_bytes()
+    empty(part.path)
+    run(Workspace(config))
+    assert part.path.read_bytes() == before
+    flip(part.path)
+    Workspace(config).lake.database.unlink()
+    with pytest.raises(LakeUnreadable, match="alarm_events"):
+        run(Workspace(config))
 
 
 def check(config: Path, expected: dict[str, pl.DataFrame]) -> None:

@@ -1,6 +1,6 @@
 """Has damaged parts of a lake made again: what was computed by its plan, what was read from its landing files.
 
-Nothing is made here: the parts are taken out of the catalog, so that the next run finds them due.
+But for what alarms did, nothing is made here: parts are taken out of the catalog, so that the next run finds them due.
 """
 
 from collections.abc import Iterable
@@ -12,10 +12,13 @@ from goodput.contracts import contract
 from goodput.plumbing import source_ledger
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.pruned import read_pruned
+from goodput.plumbing.published_copy import published_copy
 from goodput.plumbing.row_table import read_rows
 from goodput.plumbing.verify import Damage
 
 _LANDING_INDEX = "landed_files"
+_KEPT = "alarm_events"  # what alarms did, which nothing can judge again: the published database has a copy
+_JUDGED_ANEW = {"alarms", "alarm_series", "alarm_power"}  # from what is published, and what alarm_events keeps
 
 
 @dataclass
@@ -41,7 +44,7 @@ def remaking(lake: Lake, damages: Iterable[Damage]) -> Remaking:
             found.lost.append((damage, "its hours are closed, as older rows were pruned: restore it from a backup"))
         elif layer == "conformed":
             read_anew.append(damage)
-        elif _is_computed(damage):
+        elif _is_computed(damage) or (_is_kept(damage) and published_copy(lake, damage.table, damage.part)):
             found.due.append(damage)
         else:
             found.lost.append((damage, "nothing else has its rows: restore it from a backup, or `goodput rebuild`"))
@@ -56,18 +59,27 @@ def take_out(lake: Lake, found: Remaking) -> list[Path]:
     The caller holds the lake's lock. Raises LakeUnreadable, LakeUnwritable.
     """
     removed: list[Path] = []
+    for damage in filter(_is_kept, found.due):
+        rows = published_copy(lake, damage.table, damage.part)
+        if rows is not None:
+            lake.write_part(damage.table, damage.part.partition, rows, damage.part.inputs)  # takes its place
     for damage in filter(_is_computed, found.due):
         catalog = lake.catalog[damage.table]
         others = [part for part in catalog.parts[damage.part.partition] if part != damage.part]
         removed += catalog.replace({damage.part.partition: others})
     if found.sources:
-        conformed = [damage.part for damage in found.due if not _is_computed(damage)]
+        conformed = [damage.part for damage in found.due if contract(damage.table).layer == "conformed"]
         removed += withdraw(lake, found.sources, conformed)
     return removed
 
 
 def _is_computed(damage: Damage) -> bool:
-    return contract(damage.table).layer in {"joined", "measured"} or damage.table == _LANDING_INDEX
+    layer = contract(damage.table).layer
+    return layer in {"joined", "measured"} or damage.table in _JUDGED_ANEW or damage.table == _LANDING_INDEX
+
+
+def _is_kept(damage: Damage) -> bool:
+    return damage.table == _KEPT
 
 
 def _read_anew(lake: Lake, damages: list[Damage], found: Remaking) -> None:

@@ -18,7 +18,7 @@ from goodput.errors import LakeUnwritable, NotPublished
 from goodput.plumbing import lake_marker
 from goodput.plumbing.catalog import Catalog, Part, part_name
 from goodput.plumbing.files import write_atomically
-from goodput.plumbing.part_check import note_written
+from goodput.plumbing.part_check import forget_compared, note_written
 from goodput.plumbing.part_writer import PartWriter, parquet_options
 from goodput.plumbing.store import IN_FOLDER, Store
 from goodput.plumbing.write_lock import WriteLock
@@ -41,8 +41,9 @@ class Lake:
         return Catalog(self.root, self.store)
 
     def refresh(self) -> None:
-        """Read the catalog anew: another process may have written to the lake."""
+        """Read the catalog anew: another process may have written to the lake, or something harmed it."""
         self.__dict__.pop("catalog", None)
+        forget_compared()
 
     def pull(self) -> None:
         """Bring what other machines have committed into the folder, and read the catalog anew. Raises StoreFailed."""

@@ -1,7 +1,7 @@
 """Whether a file is a part as it was written: the name of a part has the digest of its bytes.
 
-No number is made of a part before its bytes are compared, once for the process: Parquet that was damaged may still be
-read, and give other values.
+No number is made of a part before its bytes are compared, once in a run: Parquet that was damaged may still be read,
+and give other values.
 """
 
 import hashlib
@@ -17,12 +17,17 @@ if TYPE_CHECKING:
 
 _OTHER_BYTES = "holds other bytes than were written"
 _CONTENT = re.compile(r"-([0-9a-f]{32})\.parquet$")
-_intact: set[str] = set()  # what this process wrote, and what it has compared
+_intact: set[str] = set()  # what this run wrote, and what it has compared
 
 
 def note_written(path: str) -> None:
-    """Take a part for whole that this process has just written."""
+    """Take a part for whole that has just been written."""
     _intact.add(path)
+
+
+def forget_compared() -> None:
+    """Compare every part again that is read from now on."""
+    _intact.clear()
 
 
 def check_parts(files: Iterable[str]) -> None:
