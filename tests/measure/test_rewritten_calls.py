@@ -35,6 +35,36 @@ def test_changed_rows_are_warned_of_and_grown_files_are_not(tmp_path: Path) -> N
     assert published(tmp_path, [0.5] * 3 + [0.7] * 3) == ([("calls.csv", 3)], 9)
 
 
+def nameless(root: Path, rows: list[tuple[int, int]]) -> tuple[list[tuple[str, str, int]], int]:
+    """Rewritten files, and requests, after a run over rows of calls (start, tokens) that nothing names."""
+    lines = [f"{BEGIN_S + start},{BEGIN_S + start + 9},{tokens}" for start, tokens in rows]
+    (root / "landing").mkdir(exist_ok=True)
+    (root / "landing/calls.csv").write_text("\n".join(["start,end,out", *lines]) + "\n")
+    columns = {"started_at": "start", "ended_at": "end", "output_tokens": "out"}
+    units = {"started_at": "epoch_s", "ended_at": "epoch_s"}
+    (root / "goodput.toml").write_text(SETTINGS + source("calls", "calls.csv", "attempts", units=units, **columns))
+    workspace = run_at(root / "goodput.toml")
+    warned = ask(workspace, "SELECT subject, severity, affected FROM warnings WHERE kind = 'call_rewritten'").rows()
+    return warned, ask(workspace, "SELECT count(*) FROM requests").item()
+
+
+def test_rows_that_nothing_names_are_known_by_their_times(tmp_path: Path) -> None:
+    """A column of all ten rows is corrected; then of two, the others being read as they were."""
+    rows = [(n, 40) for n in range(10)]
+    assert nameless(tmp_path, rows) == ([], 10)
+    assert nameless(tmp_path, [(n, 41) for n in range(10)]) == ([("calls.csv", "high", 10)], 20)
+    (tmp_path / "part").mkdir()
+    assert nameless(tmp_path / "part", rows) == ([], 10)
+    assert nameless(tmp_path / "part", [*rows[:8], (8, 41), (9, 41)]) == ([("calls.csv", "high", 2)], 12)
+
+
+def test_a_log_that_begins_anew_under_its_path_is_no_correction(tmp_path: Path) -> None:
+    """Ten calls of the next minute, one of which began with the last of before."""
+    assert nameless(tmp_path, [(n, 40) for n in range(10)]) == ([], 10)
+    assert nameless(tmp_path, [(9 + n, 50) for n in range(10)]) == ([], 20)
+    assert nameless(tmp_path, [(60 + n, 50) for n in range(10)]) == ([], 30)
+
+
 def test_rows_that_have_an_id_are_changed_in_place(tmp_path: Path) -> None:
     assert published(tmp_path, [0.5] * 4, attempt_id="id") == ([], 4)
     assert published(tmp_path, [0.5, 0.5, 0.5, 0.7], attempt_id="id") == ([], 4)
