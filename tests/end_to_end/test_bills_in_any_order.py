@@ -5,6 +5,7 @@ See docs/semantics.md#bills, #time-and-restatement.
 
 import json
 import random
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -295,6 +296,23 @@ def test_a_landing_zone_that_was_moved_still_knows_what_overwrites_what(tmp_path
     charged = "SELECT sum(amount_usd) FROM cost_records"
     for landed, usd in (({}, 24), (second, 48), (first, 24), (second, 48)):
         assert ask(settle(tmp_path / "after", [("", landed)]), charged).item() == usd
+
+
+@pytest.mark.only("cost_records")
+@pytest.mark.parametrize("looks_between", [False, True])
+def test_a_bill_that_is_corrected_where_the_folder_was_moved_to_counts_as_one_that_was_not(
+    tmp_path: Path, looks_between: bool
+) -> None:
+    """Two resources at 6 USD, of which the correction has one, at 7: it would lose to an export with more lines."""
+    first = {"focus.csv": as_csv(*({**CHARGE, "ResourceId": name, "EffectiveCost": "6"} for name in ("i-1", "i-2")))}
+    second = {"focus.csv": as_csv({**CHARGE, "ResourceId": "i-1", "EffectiveCost": "7"})}
+    telemetry = {"calls-20.csv": calls(random.Random(1), 20)}
+    settle(tmp_path / "before", [("", {**telemetry, **first})])
+    shutil.copytree(tmp_path / "before", tmp_path / "after")
+    if looks_between:
+        settle(tmp_path / "after", [("", {})])
+    charged = "SELECT amount_usd FROM cost_records"
+    assert ask(settle(tmp_path / "after", [("", second)]), charged).to_series().to_list() == [7]
 
 
 def test_a_file_that_is_overwritten_by_fewer_days_is_named_until_it_is_forgotten(tmp_path: Path) -> None:

@@ -91,7 +91,22 @@ def source_files(context: Context, _batch: Batch | None = None) -> pa.Table:
     lake = context.lake
     home = source_ledger.read_frame(lake, columns)
     copies = source_places.read(lake).join(home.drop("landing", "path"), on="source_id")
-    return pl.concat([home, copies.select(home.columns)]).to_arrow()
+    return _in_present_zones(pl.concat([home, copies.select(home.columns)]), context.settings).unique().to_arrow()
+
+
+def _in_present_zones(places: pl.DataFrame, settings: Settings) -> pl.DataFrame:
+    """Places below landing zones as these are called now: the folder of the settings may have been moved or copied."""
+    present = settings.landing_names
+    relative = {
+        f"/{entry}": name for entry, name in zip(settings.landing, present, strict=True) if entry not in present
+    }
+    moved = {
+        landing: name
+        for landing in places["landing"].unique()
+        for entry, name in relative.items()
+        if landing not in present and landing.endswith(entry)
+    }
+    return places.with_columns(pl.col("landing").replace(moved))
 
 
 def places(context: Context, _partition: str) -> object:
@@ -103,8 +118,9 @@ def places(context: Context, _partition: str) -> object:
     copies = source_places.read(context.lake).join(dated, on="source_id", how="semi")
     order = ["landing", "path", "ingested_ns", "source_id"]
     elsewhere = copies.join(dated.select("source_id", "ingested_ns"), on="source_id")
-    lain = pl.concat([dated.select(order), elsewhere.select(order)]).filter(pl.len().over("landing", "path") > 1)
-    return sorted(copies.select(source_places.KEY).iter_rows()), lain.sort(order)["source_id"].to_list()
+    lain = _in_present_zones(pl.concat([dated.select(order), elsewhere.select(order)]), context.settings).unique()
+    several = lain.filter(pl.len().over("landing", "path") > 1)
+    return sorted(copies.select(source_places.KEY).iter_rows()), several.sort(order)["source_id"].to_list()
 
 
 SETTINGS_TABLES: Mapping[str, SettingsTable] = {
