@@ -14,10 +14,11 @@ from rich.console import Console
 
 from goodput.ask.database import published
 from goodput.ask.when import instant
+from goodput.cli.blocked import count_blocked, print_blocked
 from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, table, until_reader_leaves
 from goodput.cli.warned import print_warnings
-from goodput.errors import UsageError
+from goodput.errors import SourcesFailed, UsageError
 from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
 _WARNED = ("bill_apart", "bill_displaced", "bill_undated", "cost_line_quarantined", "cost_repeated")
@@ -37,7 +38,8 @@ def reconcile(
 
     billed = counted + displaced + outside: what use cost (the effective cost of a bill), not what was invoiced. Days
     before the first with telemetry and after the last are outside. What a better basis displaces is not counted twice:
-    bills come before allocations, these before rate cards.
+    bills come before allocations, these before rate cards. The exit code is 1 where partitions are blocked: what waits
+    for them is as it was, or missing.
 
     Example:
       goodput reconcile
@@ -51,22 +53,36 @@ def reconcile(
         out = console()
         for relation in ("reconciled_days", "reconciled"):
             compute(connection, relation)
-        if not _print(out, connection, _BY_DAY if by_day else _BY_SOURCE, total=not by_day):
-            unused = _lines(connection, "unused_costs")
-            what = "line of a bill that counts" if unused else "bill"
-            out.print(f"No {what} covers these days." if since or until else f"No {what} has been read.")
-            _print_lines(out, unused)
-            print_warnings(out, connection, (*_WARNED, "setting_unmatched"))
-            return
-        out.print()
-        out.print(
-            "What counts, by bucket of the ledger (relation reconciliation has them by day and source). Unlabelled is "
-            "what answers cost that nobody judged: `goodput report` divides it as those that were."
-        )
-        _print(out, connection, sql_file("reconciled_buckets").text)
-        for relation in ("invoiced", "unused_costs"):
-            _print_lines(out, _lines(connection, relation))
-        print_warnings(out, connection, _WARNED)
+        if _print(out, connection, _BY_DAY if by_day else _BY_SOURCE, total=not by_day):
+            _print_counted(out, connection)
+        else:
+            _print_nothing(out, connection, is_bounded=bool(since or until))
+        blocked = print_blocked(out, connection)
+    if blocked:
+        raise SourcesFailed([], blocked)
+
+
+def _print_counted(out: Console, connection: duckdb.DuckDBPyConnection) -> None:
+    out.print()
+    out.print(
+        "What counts, by bucket of the ledger (relation reconciliation has them by day and source). Unlabelled is "
+        "what answers cost that nobody judged: `goodput report` divides it as those that were."
+    )
+    _print(out, connection, sql_file("reconciled_buckets").text)
+    for relation in ("invoiced", "unused_costs"):
+        _print_lines(out, _lines(connection, relation))
+    print_warnings(out, connection, _WARNED)
+
+
+def _print_nothing(out: Console, connection: duckdb.DuckDBPyConnection, *, is_bounded: bool) -> None:
+    unused = _lines(connection, "unused_costs")
+    what = "line of a bill that counts" if unused else "bill"
+    if count_blocked(connection):
+        out.print("Nothing is reconciled yet, as partitions are blocked.")
+    else:
+        out.print(f"No {what} covers these days." if is_bounded else f"No {what} has been read.")
+    _print_lines(out, unused)
+    print_warnings(out, connection, (*_WARNED, "setting_unmatched"))
 
 
 def _lines(connection: duckdb.DuckDBPyConnection, relation: str) -> list[str]:
