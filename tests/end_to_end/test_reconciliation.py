@@ -10,6 +10,8 @@ from typer.testing import CliRunner
 from collect.test_cost_dialects import CHARGE, as_csv
 from end_to_end.test_bills_in_any_order import SETTINGS, lines, settle
 from goodput.cli.main import app
+from goodput.errors import PartitionsBlocked
+from goodput.plumbing import work
 from goodput.plumbing.workspace import Workspace
 from published import ask
 
@@ -100,3 +102,19 @@ def test_what_a_bill_displaces_of_an_allocation_is_said(tmp_path: Path) -> None:
     # busy for five minutes of the hour, on an accepted call and one that is late: 1 USD of the allocation's 6
     buckets = "SELECT accepted_usd, slow_usd, idle_usd FROM reconciliation ORDER BY dialect"
     assert ask(at, buckets).rows() == [near(0, 0, 10), near(0.5, 0.5, 5)]
+
+
+def test_bills_of_days_that_are_blocked_are_not_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Until their hours are computed nothing is reconciled, and who asks is told what is blocked."""
+    broken = {"2026-11-20T10": ("verdict_invalid: 1 row",)}
+    monkeypatch.setattr(
+        work, "audit", lambda table, parts: {p: broken[p] for p in parts if table == "requests" and p in broken}
+    )
+    landed = {"calls-20.csv": CALLS, "focus.csv": as_csv(*hourly(20, 240))}
+    with pytest.raises(PartitionsBlocked):
+        settle(tmp_path, [("", landed)])
+    found = WIDE.invoke(app, ["reconcile", "--config", str(tmp_path / "goodput.toml")])
+    assert found.exit_code == 1
+    assert "No bill has been read" not in found.output
+    assert "Nothing is reconciled yet, as partitions are blocked." in found.output
+    assert "verdict_invalid" in found.output
