@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from declared import source
 from goodput.cli.main import app
 from goodput.doctor.finding import State
-from goodput.errors import PartitionsBlocked
+from goodput.errors import LakeUnwritable, PartitionsBlocked
 from goodput.plumbing.workspace import Workspace
 from published import run_at
 
@@ -70,6 +70,22 @@ def test_a_fresh_lake_is_well(home: Path) -> None:
     assert code == 0
     assert {state for subject, (state, _) in found.items() if subject != "warnings"} == {State.ok}
     assert {"settings", "landing", "clock", "disk", "lake", "last run", "sources", "deliveries"} <= set(found)
+
+
+def test_a_lake_that_may_only_be_read_is_examined_and_verified(home: Path) -> None:
+    """Its lock cannot be opened: whether a run goes on is not known, all else is."""
+    lock = home / "lake/.lock"
+    lock.unlink()
+    lock.mkdir()
+    code, found = examined(home)
+    assert code == 0
+    assert "may only be read here" in found["lake"][1]
+    assert {"last run", "sources", "deliveries"} <= set(found)
+    config = ["--config", str(home / "goodput.toml")]
+    verified = CliRunner().invoke(app, ["verify", *config])
+    assert verified.exit_code == 0, verified.output
+    assert "0 damaged" in verified.output
+    assert isinstance(CliRunner().invoke(app, ["verify", "--repair", *config]).exception, LakeUnwritable)
 
 
 def test_nothing_yet_is_not_broken(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """`goodput verify`: whether the lake holds what was written to it, and what a computation of it gives again."""
 
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,12 +10,13 @@ from rich.console import Console
 from goodput.cli.contract_pages import write_contract_pages
 from goodput.cli.progress import on_terminal
 from goodput.cli.render import console, table
-from goodput.errors import LakeDamaged, UsageError
+from goodput.errors import LakeDamaged, LakeUnwritable, UsageError
 from goodput.plumbing.workspace import Workspace
 
 if TYPE_CHECKING:
     from goodput.conform.remake import Remaking
     from goodput.plumbing.catalog import Part
+    from goodput.plumbing.lake import Lake
     from goodput.plumbing.verify import Damage
 
 
@@ -59,7 +61,8 @@ def verify(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     with on_terminal(Console(stderr=True)) as progress:
         workspace = Workspace(config, (), lake, progress)
         workspace.lake.require()
-        with workspace.lake.lock():
+        with ExitStack() as held:
+            _lock(workspace.lake, held, writes=repair or recompute)
             parts = sampled(parts_of(workspace.lake), sample)
             found = _damages(workspace, parts, sample, recompute=recompute)
             fates = remaking(workspace.lake, found)
@@ -70,6 +73,15 @@ def verify(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     if found:
         _print(found, fates)
         raise LakeDamaged(due=len(fates.due), lost=len(fates.lost), is_repaired=repair)
+
+
+def _lock(lake: "Lake", held: ExitStack, *, writes: bool) -> None:
+    """Hold the lake; one that may only be read is looked at without. Raises LakeBusy, LakeUnwritable (if `writes`)."""
+    try:
+        held.enter_context(lake.lock())
+    except LakeUnwritable:
+        if writes:
+            raise
 
 
 def _check_folder(folder: Path) -> None:

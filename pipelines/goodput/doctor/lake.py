@@ -16,6 +16,7 @@ from goodput.errors import (
     LakeTooNew,
     LakeTooOld,
     LakeUnreadable,
+    LakeUnwritable,
     SecretUnusable,
     StoreFailed,
     StoreRefused,
@@ -76,6 +77,8 @@ def _activity(lake: Lake) -> str:
             return "no run goes on"
     except LakeBusy:
         return "a run goes on"
+    except LakeUnwritable:
+        return "which may only be read here, so that nobody can see whether a run goes on"
     except (StoreFailed, StoreRefused) as error:
         return str(error)
 
