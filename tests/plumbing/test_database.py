@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 from full_disk import largest_file
+from goodput.ask.database import refused
 from goodput.contracts import arrow_schema, stored_tables
 from goodput.errors import LakeUnwritable
 from goodput.plumbing import database, source_ledger
@@ -777,5 +778,6 @@ def test_a_copied_database_answers_what_was_measured_alone(lake: Lake, tmp_path:
             connection.sql(f"FROM {relation}").fetchall()
         assert connection.sql("SELECT accepted FROM goodput").fetchall() == [(1,)]
         assert connection.sql("SELECT source_id, rows_read FROM sources").fetchall() == [("s1", 4)]
-        with pytest.raises(duckdb.Error):
+        with pytest.raises(duckdb.Error) as found:
             connection.sql("FROM requests").fetchall()
+    assert "as a copied goodput.duckdb has only what was measured" in str(refused(found.value))

@@ -28,6 +28,11 @@ _SHUT_OUT = {
     "Could not set lock": "Another program has goodput.duckdb open to write. "
     f"Close it, or `goodput run`, which publishes beside it; {_READ_ONLY}",
 }
+_NO_FILES = "No files found that match the pattern"
+_PART_MISSING = (
+    "Relations with a row for each request, attempt or record are views over parts of the lake: ask the whole lake, as "
+    "a copied goodput.duckdb has only what was measured. Where it is whole, `goodput verify` names what is missing."
+)
 
 
 def lake_meant(config: Path | None, lake: Path | None) -> tuple[Path, Store]:
@@ -88,7 +93,8 @@ def let_in_by(error: duckdb.Error) -> str:
 def refused(error: duckdb.Error) -> QueryFailed:
     """What the database says against a question, in its first lines, and what old names in it are called now."""
     lines = str(error).splitlines()[:_MESSAGE_LINES]
-    return QueryFailed("\n".join([*lines, *new_names("\n".join(lines))]).rstrip())
+    missing = [_PART_MISSING] if _NO_FILES in str(error) else []
+    return QueryFailed("\n".join([*lines, *new_names("\n".join(lines)), *missing]).rstrip())
 
 
 def rows(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Mapping[str, object] | None = None) -> list[Row]:
