@@ -55,7 +55,7 @@ def print_headline(config: Path | None, lake: Path | None) -> None:
         wrong = f"{expected:.2g} false alarms a week expected" if armed else "none has learned enough yet"
         out.print(f"{firing} alarm(s) firing, {armed} trend alarm(s) armed, {wrong}; `goodput alarms` lists them")
         if over_budget:
-            why = "fired more often in 28 days than page_budget; `goodput alarms replay` shows them"
+            why = "fired as often in 28 days as page_budget allows; `goodput alarms replay` shows them"
             out.print(f"{over_budget} page(s) not armed: {why}")
     for (why,) in silent:
         out.print(why)

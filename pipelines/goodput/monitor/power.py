@@ -98,8 +98,8 @@ def unarmed(one: RuleSeries, until: int, fired: int, page_budget: int) -> str | 
     assert one.trend is not None  # noqa: S101
     a_day = one.grid.a_day
     newest = slice(max(until - a_day, 0), until)
-    if one.severity == "page" and fired > page_budget:
-        return f"fired {fired} times in 28 days, more than its budget of {page_budget}: raise its threshold, or accept"
+    if one.severity == "page" and fired >= page_budget:  # as `suppressions` counts: the next one pages nobody
+        return f"fired {fired} times in 28 days, and its budget is {page_budget}: raise its threshold, or accept"
     if np.isfinite(one.score[newest]).any():
         return None
     few = too_few_requests(one, until)
