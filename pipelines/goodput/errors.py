@@ -615,9 +615,11 @@ class TargetUnreadable(UsageError):
 class NothingReadable(GoodputError):
     """No row of what `goodput connect` looked at can be read."""
 
-    def __init__(self, target: str) -> None:
+    def __init__(self, target: str, *, is_empty: bool) -> None:
         super().__init__(
-            f"{target}: nothing in it can be read.\n"
+            f"{target}: there is no file in it yet.\nHave telemetry written there first; hidden files are left alone."
+            if is_empty
+            else f"{target}: nothing in it can be read.\n"
             "A vocabulary of your own is declared under [dialects] or [sources]; `goodput init` shows both."
         )
 

@@ -70,7 +70,8 @@ def test_nothing_readable_ends_with_1(goodput: Run, tmp_path: Path, content: byt
     ended = goodput("connect", "in")
     assert ended.returncode == 1
     assert expected in ended.stdout
-    assert "in: nothing in it can be read." in ended.stderr
+    why = "there is no file in it yet." if content is None else "nothing in it can be read."
+    assert f"in: {why}" in ended.stderr
 
 
 def test_a_link_that_leads_nowhere_is_remarked(goodput: Run, tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def connect(
         else:
             _print(console(), found, target)
     if not found.looked.is_readable:
-        raise NothingReadable(target)
+        raise NothingReadable(target, is_empty=not found.looked.files_there)
 
 
 def _path(text: str) -> Path:
