@@ -33,6 +33,7 @@ from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import Batch, Context
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
+from published import ask
 
 ROOT = Path(__file__).parent.parent
 T0_S = 1_772_000_000  # 2026-02-25T06:13:20Z
@@ -409,6 +410,20 @@ def test_a_damaged_part_is_made_again_by_the_job_that_meets_it(
     before, after = (rows_by_partition(one.lake, "requests") for one in (by_run, made))
     assert after[HOURS[1]] == before[HOURS[1]] + 3
     assert {hour: after[hour] for hour in (HOURS[0], HOURS[2])} == {hour: before[hour] for hour in (HOURS[0], HOURS[2])}
+
+
+def test_a_part_that_is_damaged_where_it_is_published_is_made_again(
+    made: Workspace, instance: dg.DagsterInstance, by_run: Workspace
+) -> None:
+    """No node reads it: it is met when its rows are copied into a new database."""
+    (part,) = made.lake.catalog["goodput"].parts[HOURS[1]]
+    part.path.write_bytes(part.path.read_bytes()[:100])
+    made.lake.database.unlink()
+    update_hours(instance, HOURS)
+    publish = [dg.AssetKey(asset.name) for asset in ASSETS if asset.step == "publish"]
+    assert execute(made, instance, "hours", tags=RANGE, asset_selection=publish).success
+    counted = "SELECT count(*) FROM goodput"
+    assert ask(made, counted).item() == ask(by_run, counted).item()
 
 
 def test_what_broke_is_tried_again_every_hour(
