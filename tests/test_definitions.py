@@ -412,11 +412,12 @@ def test_a_damaged_part_is_made_again_by_the_job_that_meets_it(
     assert {hour: after[hour] for hour in (HOURS[0], HOURS[2])} == {hour: before[hour] for hour in (HOURS[0], HOURS[2])}
 
 
+@pytest.mark.parametrize("hour", HOURS[1:])
 def test_a_part_that_is_damaged_where_it_is_published_is_made_again(
-    made: Workspace, instance: dg.DagsterInstance, by_run: Workspace
+    made: Workspace, instance: dg.DagsterInstance, by_run: Workspace, hour: str
 ) -> None:
-    """No node reads it: it is met when its rows are copied into a new database."""
-    (part,) = made.lake.catalog["goodput"].parts[HOURS[1]]
+    """No node reads it: it is met when its rows are copied into a new database, in the job's range of hours or not."""
+    (part,) = made.lake.catalog["goodput"].parts[hour]
     part.path.write_bytes(part.path.read_bytes()[:100])
     made.lake.database.unlink()
     update_hours(instance, HOURS)

@@ -52,15 +52,15 @@ def _compute(node: Node, workspace: Workspace, asked: Collection[str] | None, fo
     with running(workspace):
         context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry, workspace.runner)
         outcome = compute_node(context, node, among=asked, force=force)
-        if _remake(workspace, read_by_broken(workspace, [outcome]), asked, node):
+        if _remake(workspace, read_by_broken(workspace, [outcome]), node):
             return compute_node(context, node, among=asked)
         return outcome
 
 
-def _remake(workspace: Workspace, suspects: Suspects, asked: Collection[str] | None, until: Node | None) -> bool:
+def _remake(workspace: Workspace, suspects: Suspects, until: Node | None) -> bool:
     """Make those of some parts that are damaged again, and what nodes before `until` (all nodes) make from them.
 
-    At once: nobody may compute anything without the rows that are gone.
+    At once, and of all hours: nobody may compute or publish anything without the rows that are gone.
     """
     damaged = remake_damaged(workspace, suspects)
     for damage in damaged:
@@ -69,7 +69,7 @@ def _remake(workspace: Workspace, suspects: Suspects, asked: Collection[str] | N
         _ingest(workspace, None, False)
         context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry, workspace.runner)
         for earlier in takewhile(lambda one: one is not until, in_order(NODES)):
-            compute_node(context, earlier, among=asked)
+            compute_node(context, earlier)
     return bool(damaged)
 
 
@@ -113,7 +113,7 @@ def _mended(work: Work, until: Node | None = None) -> Work:
     def mended_step(workspace: Workspace, asked: Collection[str] | None, force: bool) -> Outcome | None:
         def remake(suspects: Suspects) -> None:
             with running(workspace):
-                _remake(workspace, suspects, asked, until)
+                _remake(workspace, suspects, until)
 
         return mended(workspace, lambda: work(workspace, asked, force), remake)
 
@@ -131,7 +131,7 @@ def _traced(work: Work) -> Work:
     return traced_step
 
 
-INGEST_STEP = step_assets(INGEST, _traced(_ingest), ASSETS)
+INGEST_STEP = step_assets(INGEST, _traced(_mended(_ingest)), ASSETS)
 NODE_STEPS = [step_assets(assets_of(node), _traced(_mended(partial(_compute, node), node)), ASSETS) for node in NODES]
 END_STEPS = [
     step_assets(ALARMS, _traced(_mended(_alarms)), ASSETS),

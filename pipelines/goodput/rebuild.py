@@ -31,9 +31,11 @@ from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake, write_parquet
 from goodput.plumbing.lake_marker import FORMAT, check, format_in, marker
 from goodput.plumbing.part_rows import read_part
+from goodput.plumbing.published_copy import published_copy
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 
+ALARM_EVENTS = "alarm_events"
 _CARRIED = ("alarm_actions.jsonl", "plots", ERASED)
 
 
@@ -112,10 +114,25 @@ def _carry(old: Lake, new: Lake) -> None:
         if deliveries.exists():
             write_parquet(deliveries_file(new), read_part(deliveries, "deliveries"))
     for table in ALARM_TABLES:
-        rows = [read_part(file, table) for file in _parts(old, table)]
+        rows = _rows_of_alarms(old, table)
         if rows:
             part = new.write_part(table, ALL, pa.concat_tables(rows), fingerprint("carried", table))
             new.catalog[table].replace({ALL: (part,)})
+
+
+def _rows_of_alarms(old: Lake, table: str) -> list[pa.Table]:
+    """What a table of alarms holds. Of a damaged one what was published; of those that are judged anew perhaps nothing.
+
+    Raises LakeUnreadable where what alarms did is lost.
+    """
+    try:
+        return [read_part(file, table) for file in _parts(old, table)]
+    except LakeUnreadable:
+        damaged = [part for part in old.catalog[table].parts.get(ALL, ()) if part.rows]
+        copies = [rows for part in damaged if (rows := published_copy(old, table, part)) is not None]
+        if table == ALARM_EVENTS and not copies:
+            raise
+        return copies
 
 
 def _parts(old: Lake, table: str) -> list[Path]:

@@ -52,9 +52,12 @@ def compute_node(
 
 
 def read_by_broken(workspace: Workspace, outcomes: Iterable[Outcome]) -> list[tuple[str, Part]]:
-    """Parts that partitions are made from whose computation broke, with their tables."""
+    """Parts that partitions are made from whose computation broke, with their tables, and what was met unreadable."""
     context = Context(workspace.lake, workspace.settings)
-    found = {
+    outcomes = list(outcomes)
+    met = set().union(*(outcome.unreadable for outcome in outcomes))
+    found = {item for item in (parts_of(workspace.lake) if met else ()) if item[1].path in met}
+    found |= {
         (table, part)
         for outcome in outcomes
         for blocked in outcome.blocked
@@ -75,20 +78,24 @@ def remake_damaged(workspace: Workspace, suspects: Suspects) -> list[Damage]:
 
 
 def mended(workspace: Workspace, work: Callable[[], Result], remake: Callable[[Suspects], object]) -> Result:
-    """What `work` gives; once more for each part of the lake that turns out to be unreadable, which `remake` is given.
+    """What `work` gives; once more where a part of the lake turns out to be unreadable.
 
-    Raises LakeUnreadable where one stays so, as nothing can make it again.
+    `remake` is given all parts of the tables of which one was met: where one is damaged, others may be. Raises
+    LakeUnreadable where one stays so, as nothing can make it again.
     """
     met: set[Path] = set()
+    tables: set[str] = set()
     while True:
         try:
+            if tables:  # what was damaged in a cache alone is whole again without
+                remake([(table, part) for table, part in parts_of(workspace.lake) if table in tables])
             return work()
         except LakeUnreadable as error:
-            suspects = [(table, part) for table, part in parts_of(workspace.lake) if part.path == error.path]
-            if error.path in met or not suspects:
+            of_tables = {table for table, part in parts_of(workspace.lake) if part.path == error.path}
+            if error.path in met or not of_tables:
                 raise
             met.add(error.path)
-            remake(suspects)  # what was damaged in a cache alone is whole again without
+            tables |= of_tables
 
 
 def judge_alarms(workspace: Workspace) -> None:

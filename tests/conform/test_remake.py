@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from collect.telemetry import CHAT, SECOND_NS, START_NS, put, span, spans_line
 from goodput.cli.main import app
 from goodput.contracts import arrow_schema
-from goodput.errors import PartitionsBlocked, SourceLies, SourceUnknown
+from goodput.errors import LakeUnreadable, PartitionsBlocked, SourceLies, SourceUnknown
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.workspace import Workspace
 from goodput.run import Ran, run
@@ -135,6 +135,51 @@ def test_a_run_makes_again_what_it_finds_damaged(
         landed = [path for path in (config.parent / "landing").rglob("*") if path.is_file()]
         assert (ran.ingested.read > 1, ran.ingested.read + ran.ingested.unchanged) == (True, len(landed))
     check_is(config, with_late)
+
+
+def test_an_old_part_that_only_its_own_node_reads_is_made_again(config: Path, tmp_path: Path) -> None:
+    """What was published of an hour is read to restate it, and by nobody else once it is older than a week."""
+    later = calls(5000).replace(f'"{START_NS // 10**14}', f'"{(START_NS + 10 * 24 * HOUR_NS) // 10**14}')
+    put(config.parent / "landing/later.jsonl", later)
+    run(Workspace(config))
+    assert len(Workspace(config).lake.catalog["goodput"].parts) > 8
+    flip(a_part(config, "goodput").path)
+    ran = again(config)
+    assert [damage.table for damage in ran.remade] == ["goodput"]
+    check_is(config, fresh(copied(config, tmp_path / "new").parent))
+
+
+def test_two_damaged_parts_of_one_hour_are_made_again(config: Path, with_late: dict[str, pl.DataFrame]) -> None:
+    """Reading the sources of one again would read the other."""
+    hours = Workspace(config).lake.catalog["serving_records"].parts
+    put(config.parent / "landing/third.jsonl", calls(7000))
+    run(Workspace(config))
+    several = [part for parts in Workspace(config).lake.catalog["serving_records"].parts.values() for part in parts]
+    assert len(several) > len(hours)
+    for part in several:
+        flip(part.path)
+    again(config)
+    (config.parent / "landing/third.jsonl").unlink()
+    forgotten = CliRunner().invoke(app, ["forget", "third.jsonl", "--config", str(config)])
+    assert forgotten.exit_code == 0, forgotten.output
+    run(Workspace(config))
+    check_is(config, with_late)
+
+
+def test_what_was_restated_is_taken_from_what_was_published(config: Path) -> None:
+    """Nothing adds it once more: without the database it is lost, and nothing is dropped in silence."""
+    again(config)
+    part = a_part(config, "restatements")
+    before = part.path.read_bytes()
+    flip(part.path)
+    put(config.parent / "landing/more.jsonl", calls(8000))
+    verified = CliRunner().invoke(app, ["verify", "--repair", "--config", str(config)])
+    assert verified.exit_code == 1
+    assert part.path.read_bytes() == before
+    flip(part.path)
+    Workspace(config).lake.database.unlink()
+    with pytest.raises(LakeUnreadable, match="restatements"):
+        run(Workspace(config))
 
 
 def test_the_landing_index_and_the_places_of_copies_are_looked_up_anew(

@@ -101,6 +101,15 @@ def test_a_file_whose_source_the_ledger_lost(workspace: Workspace) -> None:
     assert failing(workspace) == {"landed_files": [("good.csv", f"source {source_id} is not in the ledger")]}
 
 
+def test_places_of_copies_that_have_grown_since_are_no_loss(workspace: Workspace, tmp_path: Path) -> None:
+    """Where content lay is kept for ever, also of a source that another has taken the place of."""
+    for rows in (GOOD[:20], GOOD):
+        for name in ("good.csv", "copy.csv"):
+            write(tmp_path, name, rows)
+        run(Workspace(workspace.config))
+    assert failing(Workspace(workspace.config)) == {}
+
+
 def test_alarms_are_audited_where_they_lie(workspace: Workspace) -> None:
     """What they are judged by was audited before; of their own tables nothing is held back."""
     run(workspace)

@@ -10,7 +10,7 @@ from rich.console import Console
 from goodput.cli.contract_pages import write_contract_pages
 from goodput.cli.progress import on_terminal
 from goodput.cli.render import console, table
-from goodput.errors import LakeDamaged, LakeUnwritable, UsageError
+from goodput.errors import LakeDamaged, LakeUnwritable, StoreFailed, StoreRefused, UsageError
 from goodput.plumbing.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def _lock(lake: "Lake", held: ExitStack, *, writes: bool) -> None:
     """Hold the lake; one that may only be read is looked at without. Raises LakeBusy, LakeUnwritable (if `writes`)."""
     try:
         held.enter_context(lake.lock())
-    except LakeUnwritable:
+    except (LakeUnwritable, StoreFailed, StoreRefused):
         if writes:
             raise
 

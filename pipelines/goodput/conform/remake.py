@@ -1,31 +1,40 @@
 """Has damaged parts of a lake made again: what was computed by its plan, what was read from its landing files.
 
-But for what alarms did, nothing is made here: parts are taken out of the catalog, so that the next run finds them due.
+But for what only the published database remembers, nothing is made here: parts are taken out of the catalog, so that
+the next run finds them due.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import pyarrow as pa
+
 from goodput.conform.withdraw import withdraw
 from goodput.contracts import contract
 from goodput.plumbing import source_ledger
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.pruned import read_pruned
-from goodput.plumbing.published_copy import published_copy
+from goodput.plumbing.published_copy import published_copy, put_back
 from goodput.plumbing.row_table import read_rows
 from goodput.plumbing.verify import Damage
 
 _LANDING_INDEX = "landed_files"
-_KEPT = "alarm_events"  # what alarms did, which nothing can judge again: the published database has a copy
+_COMPUTED = frozenset({"joined", "measured"})
+_APPENDED = frozenset({"restatements"})  # of partitions that are computed again, nothing is added once more
+_REMEMBERED = frozenset({"alarm_events", "goodput", *_APPENDED})
 _JUDGED_ANEW = {"alarms", "alarm_series", "alarm_power"}  # from what is published, and what alarm_events keeps
 
 
 @dataclass
 class Remaking:
-    """Damages that the next run mends, with the sources that it reads again for it, and those that none can mend."""
+    """Damages that the next run mends, with the sources that it reads again for it, and those that none can mend.
+
+    `copies` has the rows of those of which the published database has the very same.
+    """
 
     due: list[Damage] = field(default_factory=list)
+    copies: dict[Damage, pa.Table] = field(default_factory=dict)
     lost: list[tuple[Damage, str]] = field(default_factory=list)  # each with why
     sources: set[str] = field(default_factory=set)
 
@@ -40,11 +49,14 @@ def remaking(lake: Lake, damages: Iterable[Damage]) -> Remaking:
     pruned = read_pruned(lake.root)
     for damage in damages:
         layer = contract(damage.table).layer
-        if pruned.is_closed(damage.part.partition):
+        if (copy := _copy(lake, damage)) is not None:
+            found.copies[damage] = copy
+            found.due.append(damage)
+        elif pruned.is_closed(damage.part.partition):
             found.lost.append((damage, "its hours are closed, as older rows were pruned: restore it from a backup"))
         elif layer == "conformed":
             read_anew.append(damage)
-        elif _is_computed(damage) or (_is_kept(damage) and published_copy(lake, damage.table, damage.part)):
+        elif _is_computed(damage):
             found.due.append(damage)
         else:
             found.lost.append((damage, "nothing else has its rows: restore it from a backup, or `goodput rebuild`"))
@@ -59,11 +71,11 @@ def take_out(lake: Lake, found: Remaking) -> list[Path]:
     The caller holds the lake's lock. Raises LakeUnreadable, LakeUnwritable.
     """
     removed: list[Path] = []
-    for damage in filter(_is_kept, found.due):
-        rows = published_copy(lake, damage.table, damage.part)
-        if rows is not None:
-            lake.write_part(damage.table, damage.part.partition, rows, damage.part.inputs)  # takes its place
-    for damage in filter(_is_computed, found.due):
+    for damage, rows in found.copies.items():
+        put_back(lake, damage.table, damage.part, rows)
+    for damage in found.due:
+        if damage in found.copies or not _is_computed(damage):
+            continue
         catalog = lake.catalog[damage.table]
         others = [part for part in catalog.parts[damage.part.partition] if part != damage.part]
         removed += catalog.replace({damage.part.partition: others})
@@ -74,12 +86,15 @@ def take_out(lake: Lake, found: Remaking) -> list[Path]:
 
 
 def _is_computed(damage: Damage) -> bool:
-    layer = contract(damage.table).layer
-    return layer in {"joined", "measured"} or damage.table in _JUDGED_ANEW or damage.table == _LANDING_INDEX
+    """Whether its partition is computed again where it is not there."""
+    table = damage.table
+    layer = contract(table).layer
+    return (layer in _COMPUTED and table not in _APPENDED) or table in _JUDGED_ANEW or table == _LANDING_INDEX
 
 
-def _is_kept(damage: Damage) -> bool:
-    return damage.table == _KEPT
+def _copy(lake: Lake, damage: Damage) -> pa.Table | None:
+    """What was published, where a computation would give other rows: revisions, what was restated, what alarms did."""
+    return published_copy(lake, damage.table, damage.part) if damage.table in _REMEMBERED else None
 
 
 def _read_anew(lake: Lake, damages: list[Damage], found: Remaking) -> None:

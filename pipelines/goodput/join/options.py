@@ -95,17 +95,17 @@ def source_files(context: Context, _batch: Batch | None = None) -> pa.Table:
 
 
 def _in_present_zones(places: pl.DataFrame, settings: Settings) -> pl.DataFrame:
-    """Places below landing zones as these are called now: the folder of the settings may have been moved or copied."""
-    present = settings.landing_names
-    relative = {
-        f"/{entry}": name for entry, name in zip(settings.landing, present, strict=True) if entry not in present
-    }
-    moved = {
-        landing: name
-        for landing in places["landing"].unique()
-        for entry, name in relative.items()
-        if landing not in present and landing.endswith(entry)
-    }
+    """Places below landing zones as these are called now: the folder of the settings may have been moved or copied.
+
+    A zone below that folder was never moved with it: it is one that the settings had, or do not have yet.
+    """
+    present, here = settings.landing_names, f"{settings.base}/"
+    names = {f"/{entry}": name for entry, name in zip(settings.landing, present, strict=True) if entry not in present}
+    moved = {}
+    for landing in places["landing"].unique():
+        fitting = [entry for entry in names if landing.endswith(entry)]
+        if fitting and landing not in present and not landing.startswith(here):
+            moved[landing] = names[max(fitting, key=len)]
     return places.with_columns(pl.col("landing").replace(moved))
 
 

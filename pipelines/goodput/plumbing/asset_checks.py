@@ -20,6 +20,7 @@ from goodput.plumbing.part_rows import read_part
 from goodput.plumbing.row_table import read_rows
 
 QUARANTINE = "quarantine"
+LANDED = "landed_files"
 
 
 @dataclass(frozen=True)
@@ -81,8 +82,8 @@ def _of_blocked(items: Iterable[BlockedPartition]) -> list[CheckFailure]:
 
 
 def _broken_contract(lookup: CheckLookup, table: str) -> list[CheckFailure]:
-    parts = lookup.lake.catalog[table].parts
-    found = audit(table, {partition: [part.path for part in of_it] for partition, of_it in parts.items()})
+    home = lookup.lake.catalog[table]
+    found = audit(table, {partition: list(map(Path, home.files([partition]))) for partition in home.parts})
     return [CheckFailure(f"{table} {partition}", "; ".join(sentences)) for partition, sentences in found.items()]
 
 
@@ -97,8 +98,11 @@ def _failed_sources(lookup: CheckLookup, _table: str) -> list[CheckFailure]:
 
 
 def _unknown_sources(lookup: CheckLookup, table: str) -> list[CheckFailure]:
-    rows = read_rows(lookup.lake, table, ["source_id", "path"])
-    unknown = rows.filter(~pl.col("source_id").is_in(list(lookup.sources))).sort("path")
+    place = ["source_id", "landing", "path"]
+    rows = read_rows(lookup.lake, table, place)
+    if table != LANDED:  # which has the files that lie there now: of others their places are kept for ever
+        rows = rows.join(read_rows(lookup.lake, LANDED, place), on=place, how="semi")
+    unknown = rows.filter(~pl.col("source_id").is_in(list(lookup.sources))).select("source_id", "path").sort("path")
     return [CheckFailure(path, f"source {source_id} is not in the ledger") for source_id, path in unknown.iter_rows()]
 
 
@@ -133,5 +137,5 @@ READ = AssetCheck(
     "No file is refused or has more of its rows in quarantine than limits.quarantined_ratio allows.",
     _failed_sources,
 )
-KNOWN = AssetCheck("known", "Every file that it lists is in the source ledger.", _unknown_sources)
+KNOWN = AssetCheck("known", "Every file that it lists and that lies there is in the source ledger.", _unknown_sources)
 DELIVERED = AssetCheck("delivered", "The last attempt over each channel succeeded.", _failing_channels)

@@ -32,6 +32,14 @@ def read_as_written(path: Path, columns: Sequence[str] | None = None) -> pa.Tabl
         raise LakeUnreadable(path, str(error)) from error
 
 
+def row_count(path: Path) -> int:
+    """How many rows a Parquet file has, of which its footer alone is read. Raises LakeUnreadable."""
+    try:
+        return int(pq.read_metadata(path).num_rows)
+    except (OSError, pa.ArrowException) as error:
+        raise LakeUnreadable(path, str(error)) from error
+
+
 def shaped(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Rows in the columns of a schema. Raises ArrowException where one cannot be of its type."""
     there = set(rows.column_names)

@@ -35,6 +35,7 @@ class Outcome:
     rows: dict[str, int] = field(default_factory=dict)  # of the parts written now, by table
     blocked: list[BlockedPartition] = field(default_factory=list)
     replaced: list[Path] = field(default_factory=list)
+    unreadable: set[Path] = field(default_factory=set)  # files of the lake that are damaged, as was met
 
 
 def in_order(nodes: Sequence[Node]) -> list[Node]:
@@ -261,6 +262,8 @@ def _settle(context: Context, batch: Batch, done: Done, outcome: Outcome, blocke
     (partition,) = batch.partitions
     blocked.keep_traceback(batch.node.name, partition, done.traceback)
     outcome.blocked.append(BlockedPartition(batch.node.tables[0], partition, done.reason))
+    if done.unreadable is not None:
+        outcome.unreadable.add(done.unreadable)
 
 
 def _commit(context: Context, batch: Batch, made: ComputedBatch, outcome: Outcome) -> None:

@@ -6,26 +6,46 @@ import duckdb
 import pyarrow as pa
 
 from goodput.contracts import arrow_schema, contract
+from goodput.errors import LakeUnreadable
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.database import published
+from goodput.plumbing.durable import sync
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.part_writer import PartWriter
 
+_OTHERS = "rows_of_other_parts"
+
 
 def published_copy(lake: Lake, table: str, part: Part) -> pa.Table | None:
-    """The rows of a part of a table that the database holds, in the order of its contract; None where they are others.
+    """The rows of a part that the database holds, in the order of its contract; None where there are none, or others.
 
-    What is published may be older than the part, or be written by another version.
+    What is published may be older than the part, or be written by another version; and another part of the same
+    partition may be damaged too.
     """
-    schema = arrow_schema(table)
+    if contract(table).published not in ("table", "inside"):
+        return None
+    schema, home = arrow_schema(table), lake.catalog[table]
     columns = ", ".join(f'"{column.name}"' for column in contract(table).columns)
-    asked = f'SELECT {columns} FROM stored."{table}" WHERE period = $1 ORDER BY {contract(table).order}'  # noqa: S608
+    asked = f'''
+        SELECT {columns} FROM stored."{table}" WHERE period = $1
+        EXCEPT ALL SELECT {columns} FROM {_OTHERS}
+        ORDER BY {contract(table).order}
+    '''  # noqa: S608  (words of the contract)
     try:
+        others = [home.read(other) for other in home.parts.get(part.partition, ()) if other != part]
         with published(lake) as connection:
+            connection.register(_OTHERS, pa.concat_tables([schema.empty_table(), *others]))
             rows: pa.Table = connection.sql(asked, params=[part.partition]).to_arrow_table()
             shaped = rows.cast(schema)
-    except (duckdb.Error, pa.ArrowException):
+    except (duckdb.Error, pa.ArrowException, LakeUnreadable):
         return None
     with PartWriter(io.BytesIO(), schema) as writer:
         writer.write(shaped)
     return shaped if writer.content == part.content else None
+
+
+def put_back(lake: Lake, table: str, part: Part, rows: pa.Table) -> None:
+    """Write the rows of a damaged part in its place. Raises LakeUnwritable, LeaseLost, StoreFailed."""
+    written = lake.write_part(table, part.partition, rows, part.inputs)  # has its name, as the bytes are the same
+    sync([written.file])
+    lake.store.add([written])

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import duckdb
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from goodput.plumbing.node import APART, Batch
 from goodput.plumbing.parameters import PARAMETERS, register
+from goodput.plumbing.part_rows import row_count
 from goodput.plumbing.sql_files import compute, parquet, quoted
 
 Connection = duckdb.DuckDBPyConnection
@@ -24,7 +24,7 @@ Files = Mapping[str, Sequence[str]]  # as the inputs of a batch are
 def count_shards(batch: Batch, files: Iterable[str]) -> int:
     """In how many shards the rows of some files are cut, by the settings of the batch."""
     most = batch.settings.cluster.shard_records
-    return 1 if most is None else math.ceil(sum(pq.read_metadata(file).num_rows for file in files) / most)
+    return 1 if most is None else math.ceil(sum(row_count(Path(file)) for file in files) / most)
 
 
 def write_apart(
@@ -64,7 +64,7 @@ def view(connection: Connection, name: str, files: Sequence[str]) -> None:
 
 def dealt(files: Files, count: int) -> list[Files]:
     """Files of an input dealt to so many portions, the largest first, each to the one that has the fewest rows."""
-    rows = {file: pq.read_metadata(file).num_rows for of_one in files.values() for file in of_one}
+    rows = {file: row_count(Path(file)) for of_one in files.values() for file in of_one}
     held = [(0, number) for number in range(count)]
     portion_of = {}
     for file in sorted(rows, key=lambda file: -rows[file]):

@@ -30,11 +30,15 @@ class ComputedBatch:
 
 @dataclass(frozen=True)
 class Broken:
-    """Why a batch could not be computed, in a sentence and in full, and when its computation began, Unix ns."""
+    """Why a batch could not be computed, in a sentence and in full, and when its computation began, Unix ns.
+
+    `unreadable`: the file of the lake that is damaged, if that is why.
+    """
 
     reason: str
     traceback: str
     began_ns: int
+    unreadable: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -76,7 +80,7 @@ def attempt(do: Callable[[int], Result]) -> Result | Broken:
     try:
         return do(began_ns)
     except LakeUnreadable as error:
-        return Broken(str(error).splitlines()[0], traceback.format_exc(), began_ns)
+        return Broken(str(error).splitlines()[0], traceback.format_exc(), began_ns, error.path)
     except GoodputError:
         raise
     except BaseException as error:  # whatever breaks is reported, a panic in Rust too, which is no Exception
