@@ -122,7 +122,9 @@ def test_what_alarms_did_is_kept_in_the_database(config: Path, expected: dict[st
     empty(part.path)
     run(Workspace(config))
     assert part.path.read_bytes() == before
-    flip(part.path)
+    newest = a_part(Workspace(config).lake, "alarm_events")  # with a heartbeat where another hour has begun
+    assert newest
+    flip(newest.path)
     Workspace(config).lake.database.unlink()
     with pytest.raises(LakeUnreadable, match="alarm_events"):
         run(Workspace(config))

@@ -18,6 +18,12 @@ from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import rules
 from goodput.project_files import project_folder
 
+# Where tables are kept, who computes them, when, and who is told: no table is another for these.
+_BESIDE_NODES = {
+    *("lake", "lake_cache", "cluster", "schedule", "receive", "serve"),
+    *("telemetry", "export", "report", "notify", "channels"),
+}
+
 
 class _Remembered(TypedDict):
     texts: str
@@ -47,14 +53,15 @@ class Settled:
 
     @cached_property
     def _settings(self) -> str:
-        """All settings: they decide which partitions there are, too, and what is read of others."""
-        return fingerprint(self._context.settings.model_dump(mode="json"))
+        """Settings beside the rules, as they decide which partitions there are, too, and what is read of others."""
+        return fingerprint(self._context.settings.model_dump(mode="json", exclude=_BESIDE_NODES))
 
     @cached_property
     def _texts(self) -> str:
         folders = (project_folder(name) for name in ("sql", "schemas"))
         files = sorted(path for folder in folders for path in folder.rglob("*.*"))
-        return fingerprint([_text(path) for path in files], self._settings, version("goodput"))
+        settings = self._context.settings.model_dump(mode="json")
+        return fingerprint([_text(path) for path in files], settings, version("goodput"))
 
     def is_settled(self, node: Node) -> bool:
         """Whether nothing that the node reads, makes or obeys has changed since it last ran to its end.
