@@ -134,6 +134,16 @@ def test_any_order_of_bills_settings_and_telemetry_gives_the_tables_of_a_fresh_l
         assert_frame_equal(frame.drop(landing), expected[name].drop(landing))
 
 
+@pytest.mark.only
+@pytest.mark.parametrize("windows", ["[900, 3600]", "[300, 3600, 21600, 86400]"])
+def test_other_windows_hold_for_hours_that_were_computed_before(tmp_path: Path, windows: str) -> None:
+    landed, other = files(random.Random(3)), f"windows_s = {windows}\n"
+    expected = tables(settle(tmp_path / "fresh", [(other, landed)]))
+    for name, frame in tables(settle(tmp_path / "changed", [("", landed), (other, {})])).items():
+        landing = ("landing",) if name == "sources" else ()
+        assert_frame_equal(frame.drop(landing), expected[name].drop(landing))
+
+
 @pytest.mark.only("waste")
 def test_a_restated_bill_restates_hours_after_the_last_that_was_observed(tmp_path: Path) -> None:
     """A call of ten seconds at 10:00; 24 USD for its day are restated as 48, of which each hour has two."""
