@@ -35,7 +35,7 @@ from goodput.plumbing.published_copy import published_copy
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 
-ALARM_EVENTS = "alarm_events"
+_ALARM_EVENTS = "alarm_events"
 _CARRIED = ("alarm_actions.jsonl", "plots", ERASED)
 
 
@@ -130,7 +130,7 @@ def _rows_of_alarms(old: Lake, table: str) -> list[pa.Table]:
     except LakeUnreadable:
         damaged = [part for part in old.catalog[table].parts.get(ALL, ()) if part.rows]
         copies = [rows for part in damaged if (rows := published_copy(old, table, part)) is not None]
-        if table == ALARM_EVENTS and not copies:
+        if table == _ALARM_EVENTS and not copies:
             raise
         return copies
 

@@ -23,7 +23,9 @@ _LANDING_INDEX = "landed_files"
 _COMPUTED = frozenset({"joined", "measured"})
 _APPENDED = frozenset({"restatements"})  # of partitions that are computed again, nothing is added once more
 _REMEMBERED = frozenset({"alarm_events", "goodput", *_APPENDED})
-_JUDGED_ANEW = {"alarms", "alarm_series", "alarm_power"}  # from what is published, and what alarm_events keeps
+_JUDGED_ANEW = frozenset(
+    {"alarms", "alarm_series", "alarm_power"}
+)  # from what is published, and what alarm_events keeps
 
 
 @dataclass

@@ -22,8 +22,6 @@ def published_copy(lake: Lake, table: str, part: Part) -> pa.Table | None:
     What is published may be older than the part, or be written by another version; and another part of the same
     partition may be damaged too.
     """
-    if contract(table).published not in ("table", "inside"):
-        return None
     schema, home = arrow_schema(table), lake.catalog[table]
     columns = ", ".join(f'"{column.name}"' for column in contract(table).columns)
     asked = f'''
