@@ -329,12 +329,24 @@ def test_settings_that_keep_everything_prune_nothing(whole: Path, tmp_path: Path
 
 
 def test_a_damaged_part_of_a_closed_hour_is_named_as_lost(lake: Path) -> None:
-    part = Workspace(lake).lake.catalog["goodput"].parts["2026-11-21T10"][0]
+    part = Workspace(lake).lake.catalog["waste"].parts["2026-11-21T10"][0]
     part.path.write_bytes(b"")
     found = CliRunner().invoke(app, ["verify", "--repair", "--config", str(lake)])
     assert found.exit_code == 1
     assert "closed" in found.output
-    assert part in Workspace(lake).lake.catalog["goodput"].parts["2026-11-21T10"]
+    assert part in Workspace(lake).lake.catalog["waste"].parts["2026-11-21T10"]
+
+
+def test_a_damaged_part_of_a_closed_hour_is_put_back_as_it_was_published(lake: Path) -> None:
+    part = Workspace(lake).lake.catalog["goodput"].parts["2026-11-21T10"][0]
+    written = part.path.read_bytes()
+    part.path.write_bytes(b"")
+    found = CliRunner().invoke(app, ["verify", "--repair", "--config", str(lake)])
+    assert found.exit_code == 1
+    assert "closed" not in found.output
+    run(Workspace(lake))
+    assert Workspace(lake).lake.catalog["goodput"].parts["2026-11-21T10"] == (part,)
+    assert part.path.read_bytes() == written
 
 
 def test_the_command_shows_what_would_go(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
