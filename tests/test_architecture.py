@@ -95,6 +95,7 @@ def test_no_stage_knows_how_the_plan_is_run(path: Path) -> None:
         "nodes",
         "prune",
         "rebuild",
+        "remake",
         "run",
         "runners",
         "steps",

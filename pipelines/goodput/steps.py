@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
-from goodput.conform.remake import remaking, take_out
 from goodput.errors import LakeUnreadable
 from goodput.measure.gates import gate_rows
 from goodput.plumbing import interrupt, lake_marker
@@ -19,6 +18,7 @@ from goodput.plumbing.node import Context, Node
 from goodput.plumbing.plan import Outcome, execute
 from goodput.plumbing.verify import Damage, damages, parts_of
 from goodput.plumbing.workspace import Workspace
+from goodput.remake import remaking, take_out
 from goodput.telemetry import facts
 
 Result = TypeVar("Result")

@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from declared import source
 from goodput.contracts import arrow_schema
 from goodput.errors import BlockedPartition
 from goodput.lineage import ASSETS
@@ -26,14 +27,9 @@ landing = ["landing"]
 lake = "lake"
 [workloads.chat]
 ttft_s = 1.0
-[sources.calls]
-format = "csv"
-path = "*.csv"
-[sources.calls.columns]
-attempt_id = "id"
-started_at = { column = "start_s", unit = "epoch_s" }
-ended_at = { column = "end_s", unit = "epoch_s" }
 """
+TIMES = {"started_at": "start_s", "ended_at": "end_s"}
+CALLS = source("calls", "*.csv", "attempts", units=dict.fromkeys(TIMES, "epoch_s"), attempt_id="id", **TIMES)
 GOOD = [f"r{n},{1_795_168_800 + n},{1_795_168_801 + n}" for n in range(30)]
 
 
@@ -44,7 +40,7 @@ def write(folder: Path, name: str, rows: list[str]) -> None:
 
 @pytest.fixture
 def workspace(tmp_path: Path) -> Workspace:
-    (tmp_path / "goodput.toml").write_text(SETTINGS)
+    (tmp_path / "goodput.toml").write_text(SETTINGS + CALLS)
     write(tmp_path, "good.csv", GOOD)
     return Workspace(tmp_path / "goodput.toml")
 

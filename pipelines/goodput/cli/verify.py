@@ -14,10 +14,10 @@ from goodput.errors import LakeDamaged, LakeUnwritable, StoreFailed, StoreRefuse
 from goodput.plumbing.workspace import Workspace
 
 if TYPE_CHECKING:
-    from goodput.conform.remake import Remaking
     from goodput.plumbing.catalog import Part
     from goodput.plumbing.lake import Lake
     from goodput.plumbing.verify import Damage
+    from goodput.remake import Remaking
 
 
 def verify(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
@@ -51,9 +51,9 @@ def verify(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     """
     if not 0 < sample <= 1:
         raise UsageError(f"--sample {sample} is no share: give more than 0 and at most 1.")
-    from goodput.conform.remake import remaking, take_out  # noqa: PLC0415  (slow to import)
     from goodput.plumbing.garbage import note_replaced  # noqa: PLC0415
     from goodput.plumbing.verify import parts_of, sampled  # noqa: PLC0415
+    from goodput.remake import remaking, take_out  # noqa: PLC0415  (slow to import)
 
     if data_docs is not None:
         _check_folder(data_docs)

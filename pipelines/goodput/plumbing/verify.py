@@ -1,6 +1,6 @@
 """Verifies the parts of a lake: that each lies where the catalog says, with the bytes that were written.
 
-What is damaged is made again by `conform.remake`.
+What is damaged is made again by `goodput.remake`.
 """
 
 import random

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from goodput.conform.withdraw import withdraw
 from goodput.contracts import contract
+from goodput.nodes import APPENDED
 from goodput.plumbing import source_ledger
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.pruned import read_pruned
@@ -21,8 +22,7 @@ from goodput.plumbing.verify import Damage
 
 _LANDING_INDEX = "landed_files"
 _COMPUTED = frozenset({"joined", "measured"})
-_APPENDED = frozenset({"restatements"})  # of partitions that are computed again, nothing is added once more
-_REMEMBERED = frozenset({"alarm_events", "goodput", *_APPENDED})
+_REMEMBERED = frozenset({"alarm_events", "goodput", "restatements"})
 _JUDGED_ANEW = frozenset(
     {"alarms", "alarm_series", "alarm_power"}
 )  # from what is published, and what alarm_events keeps
@@ -91,7 +91,7 @@ def _is_computed(damage: Damage) -> bool:
     """Whether its partition is computed again where it is not there."""
     table = damage.table
     layer = contract(table).layer
-    return (layer in _COMPUTED and table not in _APPENDED) or table in _JUDGED_ANEW or table == _LANDING_INDEX
+    return (layer in _COMPUTED and table not in APPENDED) or table in _JUDGED_ANEW or table == _LANDING_INDEX
 
 
 def _copy(lake: Lake, damage: Damage) -> pa.Table | None:
