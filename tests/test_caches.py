@@ -95,9 +95,9 @@ def test_parts_that_an_unreadable_list_named_are_swept_up(whole: Path, tmp_path:
 def test_what_was_parsed_is_parsed_anew_then(tmp_path: Path, content: bytes) -> None:
     known = tmp_path / "graph.json"
     known.write_bytes(content)
-    graph.recall(known)
+    graph.recall(tmp_path)
     graph.relation("goodput")
-    graph.remember(known)
+    graph.remember(tmp_path)
     assert "goodput" in {name for name, *_ in json.loads(known.read_text()).values()}
 
 

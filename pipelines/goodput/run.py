@@ -122,11 +122,12 @@ def _give_back_memory() -> None:
 
 
 def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
-    parsed, planned = (workspace.lake.root / name for name in ("graph.json", "shapes.json"))
-    graph.recall(parsed)
-    shapes.recall(planned)
+    folder = workspace.lake.root
+    graph.recall(folder)
+    shapes.recall(folder)
     context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry, workspace.runner)
     settled = Settled(context, NODES)
+    graph.remember(folder)  # for workers too
     finished = []
     for node in in_order(NODES):
         if forced:
@@ -141,8 +142,7 @@ def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
         if not outcome.blocked:
             finished.append(node)
     settled.remember(finished)
-    graph.remember(parsed)
-    shapes.remember(planned)
+    shapes.remember(folder)
 
 
 def _bring_up_to_date(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:

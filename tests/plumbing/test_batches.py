@@ -85,14 +85,32 @@ def test_a_batch_ends_before_it_has_too_many_rows(monkeypatch: pytest.MonkeyPatc
     assert of(monkeypatch, rows, 100, [*range(7)]) == [[0, 1], [2, 3], [4], [5, 6]]
 
 
-def test_workers_have_two_batches_each_of_as_many_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """800 rows are 200 for each of four batches; rows too few to be worth two batches stay together."""
+def test_workers_share_rows_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows too few to be worth two batches stay together, and hours that nothing shares are as evenly as can be."""
     monkeypatch.setattr(batches_module, "_ROWS_WORTH_IT", 150)
     rows = dict.fromkeys(range(8), 100)
-    assert of(monkeypatch, rows, 1000, [*range(8)], width=2) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert of(monkeypatch, rows, 1000, [*range(8)], width=2) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert of(monkeypatch, rows, 1000, [*range(8)], width=3) == [[0, 1, 2], [3, 4, 5], [6, 7]]
     assert of(monkeypatch, rows, 1000, [0], width=2) == [[0]]
     assert of(monkeypatch, dict.fromkeys(range(3), 50), 1000, [*range(3)], width=2) == [[0, 1, 2]]
     assert of(monkeypatch, rows, 100, [0, 1], width=2) == [[0], [1]]
+    assert of(monkeypatch, {0: 10, 1: 10, 2: 300, 3: 10}, 1000, [*range(4)], width=2) == [[0, 1], [2, 3]]
+
+
+def test_workers_have_two_batches_each_where_these_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two workers, 800 rows of which 50 are worth a batch, and 799: four batches of 200 rows, and two."""
+    monkeypatch.setattr(batches_module, "_ROWS_WORTH_IT", 100)
+    rows = dict.fromkeys(range(8), 100)
+    assert of(monkeypatch, rows, 1000, [*range(8)], width=2) == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    assert of(monkeypatch, rows | {7: 99}, 1000, [*range(8)], width=2) == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert of(monkeypatch, rows, 100, [*range(8)], width=2) == [[hour] for hour in range(8)]
+
+
+def test_workers_compute_what_is_left_evenly_where_a_batch_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half of the rows are past the first day, at whose end the first batch ends."""
+    monkeypatch.setattr(batches_module, "_ROWS_WORTH_IT", 10)
+    rows = dict.fromkeys(range(24), 1) | dict.fromkeys(range(24, 48), 2)
+    assert of(monkeypatch, rows, 1000, [*range(48)], width=2) == [[*range(24)], [*range(24, 48)]]
 
 
 @pytest.fixture

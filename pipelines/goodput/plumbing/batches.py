@@ -1,5 +1,6 @@
 """Which partitions are computed together: few enough for memory, enough that what any batch costs is not paid often."""
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from itertools import groupby
@@ -10,6 +11,7 @@ from goodput.plumbing.node import Context, Node, hours_in, partitions_of
 
 _ROWS_TOGETHER = 2_500_000  # of all inputs; joining them takes some 3 GB
 _ROWS_WORTH_IT = 50_000  # fewer are computed faster together than side by side
+_WORTH_TWO = 4  # times as many for each worker: what two batches of half of them cost more is little beside their work
 _DAY_H, _WEEK_H = 24, 7 * 24
 
 
@@ -17,10 +19,10 @@ def batches(node: Node, context: Context, partitions: Collection[str], width: in
     """Partitions that are computed together: those that lie within `together_h` hours, of so many rows at most; where
     these are few, hours and days of windows within a week.
 
-    Where `width` batches are computed at once, each has no more than its share of the rows.
+    Where `width` batches are computed at once, they share the rows evenly.
     """
     if node.partition != "windows":
-        yield from _few_together(node, context, partitions, _share(node, context, partitions, width))
+        yield from _few_together(node, context, partitions, _most_together(node, context), width)
         return
     groups = _windows_together(partitions, partitions_of(node, context) if partitions else ())
     for cells in _days_together(node, context, groups):
@@ -28,29 +30,38 @@ def batches(node: Node, context: Context, partitions: Collection[str], width: in
         yield from [cells] if holds_day else _few_together(node, context, cells, _ROWS_TOGETHER)
 
 
-def _share(node: Node, context: Context, partitions: Collection[str], width: int) -> int:
-    """How many rows a batch has at most: half of a share each, so that who ends first has something to go on with.
-
-    No more than a shard, where a node's batches are cut: to cut several hours at once would spare nothing.
-    """
+def _most_together(node: Node, context: Context) -> int:
+    """How many rows a batch has at most: no more than a shard, where a node's batches are cut, as to cut several hours
+    at once would spare nothing."""
     shard_records = context.settings.cluster.shard_records if node.shards else None
-    most = min(_ROWS_TOGETHER, shard_records or _ROWS_TOGETHER)
-    if width == 1:
-        return most
-    rows = sum(_rows_of(node, context, partition) for partition in partitions)
-    return min(most, max(_ROWS_WORTH_IT, rows // (2 * width)))
+    return min(_ROWS_TOGETHER, shard_records or _ROWS_TOGETHER)
 
 
-def _few_together(node: Node, context: Context, partitions: Iterable[str], most: int) -> Iterator[list[str]]:
+def _count(rows: int, width: int) -> int:
+    """In how many batches `width` workers compute so many rows.
+
+    One for each, or two where that costs little more, so that who ends first has something to go on with.
+    """
+    if rows >= width * _WORTH_TWO * _ROWS_WORTH_IT:
+        return 2 * width
+    return max(1, min(width, math.ceil(rows / _ROWS_WORTH_IT)))
+
+
+def _few_together(
+    node: Node, context: Context, partitions: Iterable[str], most: int, width: int = 1
+) -> Iterator[list[str]]:
+    rows_of = {partition: _rows_of(node, context, partition) for partition in sorted(partitions)}
     batch: list[str] = []
-    held, undated = 0, _undated_rows(node, context)
-    for partition in sorted(partitions):
-        rows = _rows_of(node, context, partition)
+    held, undated, left = 0, _undated_rows(node, context), sum(rows_of.values())
+    shares = 1 if width == 1 else _count(left, width)
+    for partition, rows in rows_of.items():
         are_few = is_hour(partition) and undated + held + rows <= _ROWS_WORTH_IT  # of days nothing is known
         reach_h = _WEEK_H if are_few else node.together_h
         is_far = batch and _starts(partition) - _starts(batch[0]) >= reach_h
-        if batch and (is_far or held + rows > most):
+        is_full = held + rows > most or held + rows / 2 > left / shares
+        if batch and (is_far or is_full):
             yield batch
+            left, shares = left - held, max(1, shares - 1)
             batch, held = [], 0
         batch.append(partition)
         held += rows

@@ -20,6 +20,7 @@ from goodput.plumbing.files import write_atomically
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.sql_files import MACROS, sql_file, sql_names
 
+_FILE = "graph.json"
 _SERIALIZE = "SELECT json_serialize_sql(?::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)"
 # Where a node stands in the text: the only members that comments and whitespace change.
 _LOCATION = re.compile(r',"query_location(?:_length)?":\d+')
@@ -54,15 +55,16 @@ def relation(name: str) -> Relation:
     return _remembered[key]
 
 
-def recall(path: Path) -> None:
-    """Take what was parsed before from a file; of a text that has changed since, nothing is taken."""
-    for key, (name, reads, macros, meaning, emptied) in (read_cache(path, _Parses) or {}).items():
+def recall(folder: Path) -> None:
+    """Take what was parsed before from its file in a folder; of a text that has changed since, nothing is taken."""
+    for key, (name, reads, macros, meaning, emptied) in (read_cache(folder / _FILE, _Parses) or {}).items():
         sets = frozenset(map(frozenset, emptied))
         _remembered[key] = Relation(name, frozenset(reads), frozenset(macros), meaning, sets)
 
 
-def remember(path: Path) -> None:
-    """Write what was parsed to a file. Raises LakeUnwritable."""
+def remember(folder: Path) -> None:
+    """Write what was parsed to its file in a folder. Raises LakeUnwritable."""
+    path = folder / _FILE
     text = json.dumps({key: _as_written(found) for key, found in sorted(_remembered.items())})
     if not path.exists() or path.read_bytes() != text.encode():
         write_atomically(path, lambda temporary: temporary.write_text(text))

@@ -19,17 +19,22 @@ from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.sql_files import MACROS, parsed, sql_file, sql_names
 
 _Columns = Mapping[str, str]  # their types in DuckDB's words, by name
+Shapes = Mapping[str, _Columns]  # by version, node and relation
+
+_FILE = "shapes.json"
 _OF_DATA = "ENUM("  # a type whose values are those of the data
-_known: dict[str, _Columns] = {}  # by version, node and relation, of this process and those before it
+_known: dict[str, _Columns] = {}  # of this process and those before it
+_noted: dict[str, _Columns] = {}  # of this process alone
 
 
-def recall(path: Path) -> None:
-    """Take what a file holds of earlier runs."""
-    _known.update(read_cache(path, dict[str, dict[str, str]]) or {})
+def recall(folder: Path) -> None:
+    """Take what their file in a folder holds of earlier runs."""
+    learn(read_cache(folder / _FILE, dict[str, dict[str, str]]) or {})
 
 
-def remember(path: Path) -> None:
-    """Write what is known of this version to a file. Raises LakeUnwritable."""
+def remember(folder: Path) -> None:
+    """Write what is known of this version to their file in a folder. Raises LakeUnwritable."""
+    path = folder / _FILE
     known = sorted(_known.items())
     if len({key.split(" ", 1)[0] for key in _known}) > 1:  # a run with nothing new need not know its version
         known = [(key, columns) for key, columns in known if key.startswith(version())]
@@ -38,12 +43,25 @@ def remember(path: Path) -> None:
         write_atomically(path, lambda temporary: temporary.write_bytes(text))
 
 
+def learn(shapes: Shapes) -> None:
+    """Take what is known elsewhere."""
+    _known.update(shapes)
+
+
+def noted() -> Shapes:
+    """What was noted in this process since this was last asked."""
+    found = dict(_noted)
+    _noted.clear()
+    return found
+
+
 def note(connection: duckdb.DuckDBPyConnection, node: str, name: str) -> None:
     """Note the columns of a relation that a node has computed on a connection."""
     key = _key(node, name)
     if key not in _known:
         found = connection.sql(f'FROM "{name}"')
-        _known[key] = {column: str(kind) for column, kind in zip(found.columns, found.types, strict=True)}
+        columns = {column: str(kind) for column, kind in zip(found.columns, found.types, strict=True)}
+        _known[key] = _noted[key] = columns
 
 
 def create(connection: duckdb.DuckDBPyConnection, node: str, name: str) -> bool:

@@ -1,7 +1,8 @@
 """What goes to a worker and comes back from it, as bytes: a function of a module with its argument, and what it gave.
 
 Nodes go by name and the lake by its place: a worker has the plan, and reads no catalog. Receivers and their secrets
-stay behind: it sends nothing.
+stay behind: it sends nothing. What was parsed and planned before it finds in the lake's folder, if that is there; what
+it plans itself comes back.
 """
 
 import pickle
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from goodput.errors import GoodputError, WorkersUnusable
+from goodput.plumbing import graph, shapes
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import Node
@@ -40,12 +42,13 @@ def done(payload: bytes) -> bytes:
         answer = work(item)
     except GoodputError as error:
         answer = error
-    return _dumped(answer)
+    return _dumped((answer, shapes.noted()))
 
 
 def unpacked(answer: bytes) -> object:
     """What came of it. Raises the GoodputError that was raised."""
-    found: object = _loaded(answer)  # of our own worker
+    found, noted = _loaded(answer)  # of our own worker
+    shapes.learn(noted)
     if isinstance(found, GoodputError):
         raise found
     return found
@@ -88,7 +91,16 @@ class _Pickler(pickle.Pickler):
 class _Unpickler(pickle.Unpickler):
     def persistent_load(self, found: tuple[str, str]) -> Node | Lake:
         kind, name = found
-        return _nodes()[name] if kind == "node" else Lake(Path(name))
+        if kind == "node":
+            return _nodes()[name]
+        _recall(name)
+        return Lake(Path(name))
+
+
+@cache
+def _recall(folder: str) -> None:
+    graph.recall(Path(folder))
+    shapes.recall(Path(folder))
 
 
 @cache
