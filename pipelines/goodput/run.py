@@ -4,6 +4,7 @@ import os
 import time
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 
 import pyarrow as pa
 
@@ -15,7 +16,7 @@ from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.hours import HOUR_FORMAT, epoch_hour, hour_label, is_hour
 from goodput.plumbing.node import Context
 from goodput.plumbing.pandas_apart import leave_pandas_out
-from goodput.plumbing.plan import Outcome, in_order
+from goodput.plumbing.plan import HERE, Outcome, needs
 from goodput.plumbing.settled import Settled
 from goodput.plumbing.verify import Damage
 from goodput.plumbing.workspace import Workspace
@@ -34,6 +35,8 @@ from goodput.steps import (
 )
 from goodput.telemetry import facts
 from goodput.telemetry.traced import traced
+
+_NODES = {node.name: node for node in NODES}
 
 
 @dataclass
@@ -126,21 +129,26 @@ def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
     graph.recall(folder)
     shapes.recall(folder)
     context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry, workspace.runner)
-    settled = Settled(context, NODES)
+    settled, order = Settled(context, NODES), needs(NODES)
     graph.remember(folder)  # for workers too
+    outcomes: dict[str, list[Outcome]] = {name: [] for name in order}
     finished = []
-    for node in in_order(NODES):
+
+    def compute(name: str) -> None:
+        node = _NODES[name]
         if forced:
-            ran.outcomes.append(compute_node(context, node, among=forced, force=True))
-            if ran.outcomes[-1].blocked:
-                continue  # reported at the end of this run; the next one looks at what is due
-        if settled.is_settled(node):
+            outcomes[name].append(compute_node(context, node, among=forced, force=True))
+            if outcomes[name][-1].blocked:
+                return  # reported at the end of this run; the next one looks at what is due
+        if not settled.is_settled(node):
+            outcomes[name].append(compute_node(context, node, obeyed=settled.rules[name]))
+        if not any(outcome.blocked for outcome in outcomes[name]):
             finished.append(node)
-            continue
-        outcome = compute_node(context, node, obeyed=settled.rules[node.name])
-        ran.outcomes.append(outcome)
-        if not outcome.blocked:
-            finished.append(node)
+
+    try:
+        (workspace.runner or HERE).each(order, compute)
+    finally:
+        ran.outcomes += chain.from_iterable(outcomes.values())
     settled.remember(finished)
     shapes.remember(folder)
 

@@ -123,6 +123,18 @@ def test_a_run_is_one_trace_of_its_steps_and_of_the_partitions_within(first: Fir
     assert resource["service.name"] == "goodput"
 
 
+def test_nodes_that_are_computed_side_by_side_are_steps_of_the_run_alike(first: First, project: Path) -> None:
+    """With workers, spans overlap: none is within another node's."""
+    with collecting() as collector:
+        told(project, collector, "[cluster]\nworkers = 2\n")
+    nodes = [span for span in collector.spans if span.name.startswith("compute ")]
+    assert any(a.begins_ns < b.begins_ns < a.ends_ns for a in nodes for b in nodes)
+    assert set(tree(collector.spans)) == set(tree(first.collector.spans))
+    of_partitions = [span for span in collector.spans if span.name == "partitions"]
+    names = {span.span_id: span.name for span in collector.spans}
+    assert all(names[span.parent_id] == f"compute {span.attributes['goodput.node']}" for span in of_partitions)
+
+
 def test_spans_say_which_partitions_and_how_many_rows(first: First) -> None:
     ran, collector = first.ran, first.collector
     workspace = Workspace(first.project / "goodput.toml")

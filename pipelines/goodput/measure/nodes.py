@@ -86,6 +86,7 @@ RECONCILIATION = Node(
     },
     beside=reconciliation.bills_of_day,
     apart=frozenset({"cost_records"}),
+    consults=("replica_samples",),  # they bound the time that is billed
     also=reconciliation.billed_days_of_all_time,
     together_h=31 * 24,
     is_never_final=True,
@@ -105,6 +106,7 @@ WASTE = Node(
         **slices.SETTINGS_TABLES,
     },
     from_batch={"grains": grains, "measured_range": measured_range, "partition_size": partition_size},
+    consults=("cost_records",),  # a bill may name a request of any hour
     span={"requests": bills.wasted_request_partitions},
     shards=hourly_sums(WASTE_SUMS).shards,
     sized_by="requests",

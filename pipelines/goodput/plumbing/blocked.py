@@ -54,6 +54,7 @@ class Blocked:
         self, tables: Collection[str], was_asked: Callable[[str], bool], now_blocked: Iterable[BlockedPartition]
     ) -> None:
         """Replace what is known of the partitions of `tables` that a run was asked for by what it found."""
+        self.__dict__.pop("rows", None)  # other nodes may have settled theirs meanwhile
         before = {(row["table_name"], row["partition"]): row["since"] for row in self.rows}
         since = datetime.now(UTC)
         others = [row for row in self.rows if row["table_name"] not in tables or not was_asked(str(row["partition"]))]

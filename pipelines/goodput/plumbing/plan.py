@@ -56,6 +56,13 @@ def in_order(nodes: Sequence[Node]) -> list[Node]:
     return list(done.values())
 
 
+def needs(nodes: Sequence[Node]) -> dict[str, set[str]]:
+    """By the name of each node, in order, the others whose tables it reads."""
+    makers = {table: node.name for node in nodes for table in node.tables}
+    read = {node.name: (*node.inputs, *node.consults, *node.aside) for node in in_order(nodes)}
+    return {name: {makers[table] for table in tables if table in makers} - {name} for name, tables in read.items()}
+
+
 def meaning(node: Node) -> str:
     """Fingerprint of what the SQL and the contracts of a node mean."""
     meanings = [relation(name).meaning for name in node.relations]
@@ -111,7 +118,7 @@ def execute(
 ) -> Outcome:
     """Compute, audit and commit what is due of a node: of the hours `among`, or of all.
 
-    Partitions are computed by the context's runner, tables without partitions in this process.
+    Partitions are computed by the context's runner; tables without partitions too, if whoever works for it has begun.
 
     Raises GoodputError where the lake itself cannot be used; whatever else fails blocks its partition.
     """
@@ -119,7 +126,8 @@ def execute(
     asked = {p: inputs for p, inputs in due(node, context, obeyed=obeyed, force=force).items() if _is_asked(p, among)}
     ready = _without_blocked(node, context, asked, blocked, outcome)
     _remove_uncalled(node, context, outcome)
-    by = HERE if context.runner is None or node.partition == "none" else context.runner
+    runner = context.runner or HERE
+    by = runner if node.partition != "none" or runner.has_begun else HERE
     groups = list(batches(node, context, ready, by.width))
     asked_for = [{partition: ready[partition] for partition in group} for group in groups]
     for batch, done in context.progress.track(_computed(node, context, asked_for, by), node.name, len(groups)):

@@ -3,7 +3,7 @@
 What is done is a function of what it is given; what comes of it counts only once the plan has committed it.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Protocol, TypeVar
 
@@ -26,6 +26,18 @@ class Runner(Protocol):
         """On how many at once."""
         ...
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether those that work are there, and near: even little work is theirs to do then."""
+        ...
+
+    def each(self, needs: Mapping[str, Collection[str]], do: Callable[[str], None]) -> None:
+        """Do each of some steps, by name, once those that it needs are done. Each comes after those in their order.
+
+        Where a step waits for items of `map`, others may go on, but one at a time. Raises what a step raises.
+        """
+        ...
+
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result | Died]]:
         """Each item and what `work` makes of it, in the order in which that is done.
 
@@ -38,6 +50,12 @@ class InProcess:
     """This process, one item after another, each as it is asked for."""
 
     width = 1
+    has_begun = True
+
+    def each(self, needs: Mapping[str, Collection[str]], do: Callable[[str], None]) -> None:
+        """Do one after another."""
+        for step in needs:
+            do(step)
 
     def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result | Died]]:
         """Work on one after another."""

@@ -1,19 +1,19 @@
 """Computes batches that are too large to be computed at once: cut into shards, each computed by itself, and united.
 
 Each step is a runner's to place. What lies between them is in a folder of the lake, which all who compute can reach and
-which the lake's one writer alone uses: it removes what one before it left.
+which the node of the lake's one writer alone uses: it removes what one before it left.
 """
 
 import shutil
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from pathlib import Path
 
 from goodput.plumbing.lake import SHARDS, Lake
-from goodput.plumbing.node import APART, Batch, Shards
+from goodput.plumbing.node import APART, Batch, Node, Shards
 from goodput.plumbing.runner import Died, Runner
 from goodput.plumbing.shard_files import merged
 from goodput.plumbing.work import Broken, ComputedBatch, Done, attempt, audited
@@ -52,7 +52,7 @@ def in_shards(batches: Sequence[Batch], runner: Runner) -> Iterator[tuple[Batch,
 
 def _together(batches: Sequence[Batch], runner: Runner) -> Iterator[tuple[Batch, Done]]:
     began_ns = time.time_ns()
-    with _folder(batches[0].lake) as folder:
+    with _folder(batches[0].lake, batches[0].node) as folder:
         each = max(1, runner.width // len(batches))
         steps = [
             _Step(batch, folder / str(number), number, _shards(batch).count(batch), each)
@@ -152,9 +152,11 @@ def _empty(folder: Path) -> Path:
 
 
 @contextmanager
-def _folder(lake: Lake) -> Iterator[Path]:
-    folder = _empty(lake.root / SHARDS)
+def _folder(lake: Lake, node: Node) -> Iterator[Path]:
+    folder = _empty(lake.root / SHARDS / node.name)
     try:
         yield folder
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            folder.parent.rmdir()  # unless another node is at work in it

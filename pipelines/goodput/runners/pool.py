@@ -4,12 +4,14 @@ Work is a function of what it is given and writes parts under the names of their
 two places, gives the same.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Protocol
 
 from goodput.plumbing.runner import Died, Item, Result
 from goodput.runners.shipping import packed, unpacked
+from goodput.runners.strands import pause, take_turns
 
 _TRIES = 3  # a machine may go while another try of it is under way
 
@@ -20,6 +22,11 @@ class Pool(Protocol):
     @property
     def width(self) -> int:
         """How many there are."""
+        ...
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether they have been started, on the machine of the run."""
         ...
 
     def start(self, number: int, payload: bytes) -> None:
@@ -35,43 +42,6 @@ class Pool(Protocol):
         ...
 
 
-class Pooled:
-    """A runner that has a pool of workers."""
-
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-
-    @property
-    def width(self) -> int:
-        """As many as the pool has."""
-        return self._pool.width
-
-    def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result | Died]]:
-        """Have workers work on the items; the next is asked for where one of them is free."""
-        held: dict[int, _Held] = {}
-        try:
-            for number, item in enumerate(items):
-                while len(held) >= self.width:
-                    yield from self._next(held)
-                held[number] = _Held(item, packed(work, item))
-                self._pool.start(number, held[number].payload)
-            while held:
-                yield from self._next(held)
-        finally:
-            self._pool.abandon()  # what is under way where nobody asks for more
-
-    def _next(self, held: dict[int, "_Held"]) -> Iterator[tuple[Any, Any]]:
-        """The next item that is done; none where a worker died of it and it is tried again."""
-        number, answer = self._pool.wait()
-        one = held[number]
-        one.tries += 1
-        if isinstance(answer, Died) and one.tries < _TRIES:
-            self._pool.start(number, one.payload)
-            return
-        del held[number]
-        yield one.item, answer if isinstance(answer, Died) else unpacked(answer)
-
-
 @dataclass
 class _Held:
     """An item that is worked on, and how often one has died of it."""
@@ -79,3 +49,78 @@ class _Held:
     item: object
     payload: bytes
     tries: int = 0
+
+
+class Pooled:
+    """A runner that has a pool of workers."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._numbers = count()
+        self._under_way: dict[int, _Held] = {}
+        self._answers: dict[int, tuple[_Held, bytes | Died]] = {}
+        self._moves = 0  # items that were started, and answers that were taken
+
+    @property
+    def width(self) -> int:
+        """As many as the pool has."""
+        return self._pool.width
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether the pool has."""
+        return self._pool.has_begun
+
+    def each(self, needs: Mapping[str, Collection[str]], do: Callable[[str], None]) -> None:
+        """Do steps side by side, as far as they do not need each other: workers have something to do while one ends."""
+        try:
+            take_turns(needs, do, self._receive, lambda: self._moves)
+        except BaseException:
+            self._abandon()
+            raise
+
+    def map(self, work: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[tuple[Item, Result | Died]]:
+        """Have workers work on the items; the next is asked for where one of them is free."""
+        mine: set[int] = set()
+        try:
+            for item in items:
+                while len(self._under_way) >= self.width:
+                    yield from self._taken(mine)
+                number = next(self._numbers)
+                mine.add(number)
+                self._start(number, _Held(item, packed(work, item)))
+            while mine:
+                yield from self._taken(mine)
+        finally:
+            if mine:  # nobody asks for more
+                self._abandon()
+
+    def _start(self, number: int, held: _Held) -> None:
+        self._moves += 1
+        self._under_way[number] = held
+        self._pool.start(number, held.payload)
+
+    def _taken(self, mine: set[int]) -> Iterator[tuple[Any, Any]]:
+        """Those of some items that are done; waits for whatever comes next where none of them is."""
+        if not mine & self._answers.keys() and not pause():
+            self._receive()
+        for number in sorted(mine & self._answers.keys()):
+            self._moves += 1
+            mine.remove(number)
+            held, answer = self._answers.pop(number)
+            yield held.item, answer if isinstance(answer, Died) else unpacked(answer)
+
+    def _receive(self) -> None:
+        """Wait for the next item that is done, or of which a worker died; it is tried again then."""
+        number, answer = self._pool.wait()
+        held = self._under_way.pop(number)
+        held.tries += 1
+        if isinstance(answer, Died) and held.tries < _TRIES:
+            self._start(number, held)
+        else:
+            self._answers[number] = held, answer
+
+    def _abandon(self) -> None:
+        self._pool.abandon()
+        self._under_way.clear()
+        self._answers.clear()

@@ -42,6 +42,11 @@ class Processes:
         self._on_death = on_death
         self._workers: list[_Worker] = []
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether a process has been started."""
+        return bool(self._workers)
+
     def start(self, number: int, payload: bytes) -> None:
         """Give it to a worker that has nothing to do, a new one where there is none."""
         idle = next((worker for worker in self._workers if worker.number is None), None)

@@ -9,6 +9,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 
 from opentelemetry import trace
 from opentelemetry._logs import SeverityNumber
@@ -82,7 +83,7 @@ class Recorder:
         self._tracer, self._logger = self._traces.get_tracer(_SCOPE), self._logs.get_logger(_SCOPE)
         meter = self._metrics.get_meter(_SCOPE)
         self._gauges = {name: meter.create_gauge(name, of.unit, of.meaning) for name, of in QUANTITIES.items()}
-        self._open: list[_Recorded] = []
+        self._open = ContextVar[tuple[_Recorded, ...]]("open spans", default=())  # innermost last
         self._sums: defaultdict[tuple[str, frozenset[tuple[str, Value]]], float] = defaultdict(float)
         self._records: Counter[str] = Counter()
 
@@ -95,7 +96,7 @@ class Recorder:
     @contextmanager
     def part(self, name: str, *, since_ns: int | None = None, **attributes: Value) -> Iterator[WorkSpan]:
         """A span within the one that is open, unless that has MOST_PARTS of them."""
-        whole = self._open[-1]
+        whole = self._open.get()[-1]
         whole.parts += 1
         is_told = whole.parts <= MOST_PARTS
         if not is_told:
@@ -107,20 +108,21 @@ class Recorder:
     def _span(self, name: str, since_ns: int | None, attributes: Mapping[str, Value]) -> Iterator[WorkSpan]:
         with self._tracer.start_as_current_span(
             name,
-            None if self._open else Context(),
+            None if self._open.get() else Context(),
             attributes=_named(attributes),
             start_time=since_ns,
             record_exception=False,  # its text may be of anything
             set_status_on_exception=False,
         ) as span:
-            self._open.append(_Recorded(span))
+            recorded = _Recorded(span)
+            outer = self._open.set((*self._open.get(), recorded))
             try:
-                yield self._open[-1]
+                yield recorded
             except BaseException as error:
-                self._open[-1].fail(type(error).__name__)
+                recorded.fail(type(error).__name__)
                 raise
             finally:
-                self._open.pop()
+                self._open.reset(outer)
 
     def add(self, quantity: str, amount: float, **attributes: Value) -> None:
         """Set the gauge to the sum so far."""
