@@ -90,6 +90,7 @@ def attempt_hours(context: Context, partition: str) -> Collection[str]:
 
 SPANS: Mapping[str, Span] = {
     "attempts": attempt_hours,
+    "billed_buckets": hours_with_rows("billed_buckets", DAYS),
     "cost_ledger": hours_with_rows("cost_ledger", 1),
     "gate_failures": longest_windows(DAYS),
     "goodput": longest_windows(DAYS),
