@@ -15,7 +15,7 @@ from runners import work
 class Slow:
     """A pool whose workers are done, one after another, only when nobody has anything else to do."""
 
-    has_begun = True
+    has_idle = True
 
     def __init__(self, width: int) -> None:
         self.width = width

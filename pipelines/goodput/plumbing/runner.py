@@ -27,8 +27,8 @@ class Runner(Protocol):
         ...
 
     @property
-    def has_begun(self) -> bool:
-        """Whether those that work are there, and near: even little work is theirs to do then."""
+    def has_idle(self) -> bool:
+        """Whether somebody is there, and near, who has nothing to do: even little work is theirs then."""
         ...
 
     def each(self, needs: Mapping[str, Collection[str]], do: Callable[[str], None]) -> None:
@@ -50,7 +50,7 @@ class InProcess:
     """This process, one item after another, each as it is asked for."""
 
     width = 1
-    has_begun = True
+    has_idle = True
 
     def each(self, needs: Mapping[str, Collection[str]], do: Callable[[str], None]) -> None:
         """Do one after another."""
