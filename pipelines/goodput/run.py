@@ -126,11 +126,9 @@ def _give_back_memory() -> None:
 
 def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
     folder = workspace.lake.root
-    graph.recall(folder)
     shapes.recall(folder)
     context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry, workspace.runner)
     settled, order = Settled(context, NODES), needs(NODES)
-    graph.remember(folder)  # for workers too
     outcomes: dict[str, list[Outcome]] = {name: [] for name in order}
     finished = []
 
@@ -165,6 +163,9 @@ def _bring_up_to_date(workspace: Workspace, ran: Ran, forced: frozenset[str]) ->
 def _ingest_and_compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
     for table, rows in rename_identities(workspace).items():
         ran.renamed[table] = ran.renamed.get(table, 0) + rows
+    graph.recall(workspace.lake.root)
+    needs(NODES)
+    graph.remember(workspace.lake.root)  # workers look for it once, and ingest may start them
     ran.ingested.add(ingest_sources(workspace))
     _compute(workspace, ran, forced)
 

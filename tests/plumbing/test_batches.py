@@ -98,12 +98,21 @@ def test_workers_share_rows_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_workers_have_two_batches_each_where_these_are_large(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two workers, 800 rows of which 50 are worth a batch, and 799: four batches of 200 rows, and two."""
+    """Two workers, 800 rows of which 100 are worth a batch, and 799: four batches of 200 rows, and two."""
     monkeypatch.setattr(batches_module, "_ROWS_WORTH_IT", 100)
     rows = dict.fromkeys(range(8), 100)
     assert of(monkeypatch, rows, 1000, [*range(8)], width=2) == [[0, 1], [2, 3], [4, 5], [6, 7]]
     assert of(monkeypatch, rows | {7: 99}, 1000, [*range(8)], width=2) == [[0, 1, 2, 3], [4, 5, 6, 7]]
     assert of(monkeypatch, rows, 100, [*range(8)], width=2) == [[hour] for hour in range(8)]
+
+
+def test_one_large_hour_makes_no_crumbs_of_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left after it is no more than one batch is worth, however many workers there are."""
+    monkeypatch.setattr(batches_module, "_ROWS_WORTH_IT", 10)
+    rows = {0: 1000} | dict.fromkeys(range(1, 9), 1)
+    for width in (2, 8, 64):
+        assert of(monkeypatch, rows, 5000, [*range(9)], width=width) == [[0], [*range(1, 9)]]
+    assert of(monkeypatch, rows | {9: 1000}, 5000, [*range(10)], width=2) == [[0], [*range(1, 9)], [9]]
 
 
 def test_workers_compute_what_is_left_evenly_where_a_batch_ends_early(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,8 @@
 """Steps side by side: each after those that it needs, one at a time, and none left behind where one fails."""
 
+import signal
+import threading
+import time
 from collections.abc import Mapping, Set
 from contextvars import ContextVar
 
@@ -15,7 +18,7 @@ from runners import work
 class Slow:
     """A pool whose workers are done, one after another, only when nobody has anything else to do."""
 
-    has_idle = True
+    has_begun = True
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -86,6 +89,7 @@ def test_where_one_fails_the_others_end_and_nothing_stays_under_way() -> None:
     with pytest.raises(ValueError, match="b"):
         runner.each({"a": set(), "b": set(), "c": set(), "d": {"b"}}, do)
     assert sorted(ended) == ["a", "b", "c"]
+    assert pool.abandoned
     assert not pool.under_way
     assert list(runner.map(work.double, [4])) == [(4, 8)], "it may be asked again"
 
@@ -129,3 +133,28 @@ def test_each_has_what_was_open_around_all_and_not_what_others_open() -> None:
     assert waited == [1]
     assert outer.get() == ("run",)
     assert not pause(), "who is in no strand waits by itself"
+
+
+def test_an_interrupt_while_one_runs_ends_it_before_the_others() -> None:
+    """Whoever resumes it hears of it, as Ctrl-C is the first thread's; nothing else runs until it has ended."""
+    order: list[str] = []
+    assert threading.current_thread() is threading.main_thread()
+
+    def do(step: str) -> None:
+        try:
+            pause()
+            if step == "b":
+                signal.raise_signal(signal.SIGINT)  # it is the main thread that raises
+                time.sleep(0.3)
+                order.append("b has run")
+            pause()
+        finally:
+            order.append(f"{step} ends")
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            take_turns({"a": set(), "b": set()}, do, list, lambda: len(order))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert order == ["b has run", "b ends", "a ends"]

@@ -86,7 +86,7 @@ RECONCILIATION = Node(
     },
     beside=reconciliation.bills_of_day,
     apart=frozenset({"cost_records"}),
-    consults=("replica_samples",),  # they bound the time that is billed
+    aside={"replica_samples": lambda _context, _: ()},  # which hours there are bounds the time that is billed
     also=reconciliation.billed_days_of_all_time,
     together_h=31 * 24,
     is_never_final=True,

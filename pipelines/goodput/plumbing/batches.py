@@ -61,7 +61,8 @@ def _few_together(
         is_full = held + rows > most or held + rows / 2 > left / shares
         if batch and (is_far or is_full):
             yield batch
-            left, shares = left - held, max(1, shares - 1)
+            left -= held
+            shares = max(1, min(shares - 1, math.ceil(left / _ROWS_WORTH_IT)))
             batch, held = [], 0
         batch.append(partition)
         held += rows

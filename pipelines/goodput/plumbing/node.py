@@ -195,9 +195,10 @@ class Node:
     `from_settings` are the relations that Python registers for its SQL and that the settings decide: partitions are
     stale where one of them changes. `from_batch` say which partitions are asked for. `beside` gives what else a
     partition is made from, such as the bills that overlap it; `apart` names the inputs whose parts are left out of the
-    fingerprint for that reason, and `consults` the tables that `beside` reads and the SQL does not. `span` chooses the
-    partitions of an input where lookaround in hours does not, and `aside` those of tables that its Python reads and its
-    SQL does not, whose changes make nothing stale. `sized_by` is the input whose rows say how large a partition is.
+    fingerprint for that reason, and `consults` the tables that its Python reads all of and the SQL does not. `span`
+    chooses the partitions of an input where lookaround in hours does not, and `aside` those of tables that its Python
+    reads and its SQL does not, whose changes make nothing stale. `sized_by` is the input whose rows say how large a
+    partition is.
     `what_is_left` names the inputs of which a node without partitions is right over whichever rows there are: pruned
     ones are missed by nobody.
     """

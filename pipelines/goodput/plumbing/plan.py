@@ -118,7 +118,7 @@ def execute(
 ) -> Outcome:
     """Compute, audit and commit what is due of a node: of the hours `among`, or of all.
 
-    Partitions are computed by the context's runner; tables without partitions too, if one that works for it is idle.
+    Partitions are computed by the context's runner; tables without partitions too, if those that work for it are there.
 
     Raises GoodputError where the lake itself cannot be used; whatever else fails blocks its partition.
     """
@@ -127,7 +127,7 @@ def execute(
     ready = _without_blocked(node, context, asked, blocked, outcome)
     _remove_uncalled(node, context, outcome)
     runner = context.runner or HERE
-    by = runner if node.partition != "none" or runner.has_idle else HERE
+    by = runner if node.partition != "none" or runner.has_begun else HERE
     groups = list(batches(node, context, ready, by.width))
     asked_for = [{partition: ready[partition] for partition in group} for group in groups]
     for batch, done in context.progress.track(_computed(node, context, asked_for, by), node.name, len(groups)):

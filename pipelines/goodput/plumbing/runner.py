@@ -27,12 +27,12 @@ class Runner(Protocol):
         ...
 
     @property
-    def has_idle(self) -> bool:
-        """Whether somebody is there, and near, who has nothing to do: even little work is theirs then."""
+    def has_begun(self) -> bool:
+        """Whether those that work are there, and near: even little work is theirs then, within their bounds."""
         ...
 
     def each(self, needs: Mapping[str, Collection[str]], do: Callable[[str], None]) -> None:
-        """Do each of some steps, by name, once those that it needs are done. Each comes after those in their order.
+        """Do each of some steps, by name, once those that it needs are done; each is listed after those.
 
         Where a step waits for items of `map`, others may go on, but one at a time. Raises what a step raises.
         """
@@ -50,7 +50,7 @@ class InProcess:
     """This process, one item after another, each as it is asked for."""
 
     width = 1
-    has_idle = True
+    has_begun = True
 
     def each(self, needs: Mapping[str, Collection[str]], do: Callable[[str], None]) -> None:
         """Do one after another."""

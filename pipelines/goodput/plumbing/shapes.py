@@ -24,7 +24,7 @@ Shapes = Mapping[str, _Columns]  # by version, node and relation
 _FILE = "shapes.json"
 _OF_DATA = "ENUM("  # a type whose values are those of the data
 _known: dict[str, _Columns] = {}  # of this process and those before it
-_noted: dict[str, _Columns] = {}  # of this process alone
+_noted: dict[str, _Columns] = {}  # of this process alone, until it is asked
 
 
 def recall(folder: Path) -> None:

@@ -1,7 +1,7 @@
 """Computes batches that are too large to be computed at once: cut into shards, each computed by itself, and united.
 
 Each step is a runner's to place. What lies between them is in a folder of the lake, which all who compute can reach and
-which the node of the lake's one writer alone uses: it removes what one before it left.
+which is of this node and of the lake's one writer alone: it removes what one before it left.
 """
 
 import shutil

@@ -67,7 +67,7 @@ class OnRay:
         return max(1, int(ray.cluster_resources().get(_CPU, 1)))  # type: ignore[no-untyped-call]
 
     @property
-    def has_idle(self) -> bool:
+    def has_begun(self) -> bool:
         """They are there, but what reads all of history is nearer to where all of it has been read already."""
         return False
 

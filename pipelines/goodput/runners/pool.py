@@ -25,8 +25,8 @@ class Pool(Protocol):
         ...
 
     @property
-    def has_idle(self) -> bool:
-        """Whether one that has been started, on the machine of the run, has nothing to do."""
+    def has_begun(self) -> bool:
+        """Whether any has been started, on the machine of the run."""
         ...
 
     def start(self, number: int, payload: bytes) -> None:
@@ -67,9 +67,9 @@ class Pooled:
         return self._pool.width
 
     @property
-    def has_idle(self) -> bool:
+    def has_begun(self) -> bool:
         """Whether the pool has."""
-        return self._pool.has_idle
+        return self._pool.has_begun
 
     def each(self, needs: Mapping[str, Collection[str]], do: Callable[[str], None]) -> None:
         """Do steps side by side, as far as they do not need each other: workers have something to do while one ends."""

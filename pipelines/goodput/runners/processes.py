@@ -43,9 +43,9 @@ class Processes:
         self._workers: list[_Worker] = []
 
     @property
-    def has_idle(self) -> bool:
-        """Whether a process that has been started has nothing to do."""
-        return any(worker.number is None for worker in self._workers)
+    def has_begun(self) -> bool:
+        """Whether a process has been started."""
+        return bool(self._workers)
 
     def start(self, number: int, payload: bytes) -> None:
         """Give it to a worker that has nothing to do, a new one where there is none."""

@@ -9,7 +9,7 @@ from contextvars import copy_context
 from functools import partial
 
 
-class _Closed(BaseException):
+class Abandoned(BaseException):
     """Raised in a strand that is not to go on."""
 
 
@@ -19,7 +19,7 @@ class _Strand(threading.Thread):
     def __init__(self, do: Callable[[], None]) -> None:
         super().__init__(name="strand", daemon=True)
         self._do = do
-        self._context = copy_context()
+        self._within = copy_context()  # Thread has a _context of its own
         self._turn, self._back = threading.Semaphore(0), threading.Semaphore(0)
         self._is_closed = False
         self._error: BaseException | None = None
@@ -30,12 +30,17 @@ class _Strand(threading.Thread):
         if not self.is_alive():
             self.start()
         self._turn.release()
-        self._back.acquire()
+        try:
+            self._back.acquire()
+        except BaseException:  # an interrupt: it ends before any other goes on
+            self.close()
+            raise
         if self._error is not None:
             raise self._error
 
     def pause(self) -> None:
-        """Let the others run; called by the strand itself. Raises _Closed."""
+        """Let the others run; called by the strand itself. Raises Abandoned."""
+        self._check()
         self._back.release()
         self._take_turn()
 
@@ -50,7 +55,7 @@ class _Strand(threading.Thread):
         """Do it all; `Thread` calls this."""
         try:
             self._take_turn()
-            self._context.run(self._do)
+            self._within.run(self._do)
         except BaseException as error:  # raised where it is resumed, an interrupt too
             self._error = error
         finally:
@@ -59,8 +64,11 @@ class _Strand(threading.Thread):
 
     def _take_turn(self) -> None:
         self._turn.acquire()
+        self._check()
+
+    def _check(self) -> None:
         if self._is_closed:
-            raise _Closed
+            raise Abandoned
 
 
 def pause() -> bool:
