@@ -104,3 +104,11 @@ def test_the_newest_traceback_is_kept(lake: Lake) -> None:
     Blocked(lake).keep_traceback("join", NINE, "old")
     Blocked(lake).keep_traceback("windows", TEN, "Traceback\nZeroDivisionError")
     assert (lake.root / "traceback.txt").read_text() == f"windows {TEN}\nTraceback\nZeroDivisionError"
+
+
+def test_two_nodes_side_by_side_keep_what_the_other_found(lake: Lake) -> None:
+    first, second = Blocked(lake), Blocked(lake)
+    assert (first.all(), second.all()) == ([], [])  # both have begun
+    first.settle(["requests"], among(NINE), [broken("requests", NINE, "no")])
+    second.settle(["coverage"], among(NINE), [broken("coverage", NINE, "nor this")])
+    assert {(item.table, item.reason) for item in Blocked(lake).all()} == {("requests", "no"), ("coverage", "nor this")}
