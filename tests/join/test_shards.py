@@ -699,7 +699,7 @@ def test_what_a_run_before_left_counts_for_nothing(tmp_path: Path) -> None:
         "made-0/attempts.parquet",
         "made-9/attempts.parquet",
     ):
-        file = batch.lake.root / SHARDS / "0" / left
+        file = batch.lake.root / SHARDS / batch.node.name / "0" / left
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(b"half a file")
     assert_same(cut(batch), whole(batch))
