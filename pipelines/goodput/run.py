@@ -2,6 +2,7 @@
 
 import os
 import time
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
@@ -124,11 +125,11 @@ def _give_back_memory() -> None:
     pa.default_memory_pool().release_unused()
 
 
-def _compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
+def _compute(workspace: Workspace, ran: Ran, order: Mapping[str, Collection[str]], forced: frozenset[str]) -> None:
     folder = workspace.lake.root
     shapes.recall(folder)
     context = Context(workspace.lake, workspace.settings, workspace.progress, workspace.telemetry, workspace.runner)
-    settled, order = Settled(context, NODES), needs(NODES)
+    settled = Settled(context, NODES)
     outcomes: dict[str, list[Outcome]] = {name: [] for name in order}
     finished = []
 
@@ -164,10 +165,10 @@ def _ingest_and_compute(workspace: Workspace, ran: Ran, forced: frozenset[str]) 
     for table, rows in rename_identities(workspace).items():
         ran.renamed[table] = ran.renamed.get(table, 0) + rows
     graph.recall(workspace.lake.root)
-    needs(NODES)
+    order = needs(NODES)
     graph.remember(workspace.lake.root)  # workers look for it once, and ingest may start them
     ran.ingested.add(ingest_sources(workspace))
-    _compute(workspace, ran, forced)
+    _compute(workspace, ran, order, forced)
 
 
 def _hours(since: datetime | None, until: datetime | None) -> frozenset[str]:
