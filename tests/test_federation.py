@@ -157,6 +157,32 @@ def test_each_row_says_of_which_lake_it_is_and_commands_answer(lakes: dict[str, 
     assert "federated_goodput" in runner.invoke(app, ["tables", "--lake", str(tmp_path / "fleet")]).output
 
 
+@pytest.mark.parametrize(
+    ("here", "given", "names"),
+    [
+        ("eu/lake", [".", "../../us/lake"], ["eu", "us"]),
+        ("eu", ["lake", "../us/lake"], ["eu", "us"]),
+        (".", ["first/lake", "us=us/lake"], ["first", "us"]),  # a symbolic link
+    ],
+)
+def test_a_lake_without_a_name_has_that_of_its_folder_wherever_one_stands(  # noqa: PLR0917
+    here: str,
+    given: list[str],
+    names: list[str],
+    lakes: dict[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    folder = Path(lakes["eu"]).parents[1]
+    if not (folder / "first").exists():
+        (folder / "first").symlink_to("eu")
+    monkeypatch.chdir(folder / here)
+    ended = CliRunner().invoke(app, ["federate", *given, "--into", str(tmp_path / "all")])
+    assert ended.exit_code == 0, ended.output
+    found = asked(tmp_path / "all" / "goodput.duckdb", "SELECT DISTINCT lake FROM goodput ORDER BY 1")
+    assert found["lake"].to_list() == names
+
+
 def test_a_lake_that_has_not_come_so_far_is_counted(lakes: dict[str, str], tmp_path: Path) -> None:
     later = lake(tmp_path / "ap", {"one.csv": csv("ap", [0.5]), "two.csv": csv("ap", [0.5, 0.5], hour=1)})
     found = federate({"ap": later, **of_two(lakes)}, tmp_path / "all")
@@ -215,6 +241,7 @@ def test_a_lake_of_an_older_version_has_null_where_a_column_came_since(lakes: di
     [
         (["{eu}", "eu={us}"], LakesUnnamed),
         (["=lake"], LakesUnnamed),
+        (["/"], LakesUnnamed),
         (["a-name-that-is-far-too-long={eu}"], LakesUnnamed),
         (["nowhere=/nowhere/at/all"], NotPublished),
     ],

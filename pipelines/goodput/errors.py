@@ -692,7 +692,7 @@ class SourcesFailed(GoodputError):
         lines = [f"  {path}: {wrong}" for path, wrong in self.failed[: self.SHOWN]]
         more = [f"  and {len(self.failed) - self.SHOWN} more"] if len(self.failed) > self.SHOWN else []
         return [
-            f"{len(self.failed)} file(s) refused or largely in quarantine, all others are published:",
+            f"{len(self.failed)} file(s) refused or with too many rows in quarantine, all others are published:",
             *lines,
             *more,
             "Fix or remove them, or the settings that read them, then run again; `goodput sources --problems` "

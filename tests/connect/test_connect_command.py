@@ -35,6 +35,13 @@ def test_it_prints_tables_and_settings_and_writes_nothing(goodput: Run, tmp_path
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
 
 
+def test_it_looks_at_the_folder_that_one_stands_in(goodput: Run, tmp_path: Path) -> None:
+    write(tmp_path / "a.jsonl", scoped("acme", "1", call(0, CHAT)))
+    ended = goodput("connect", ".")
+    assert ended.returncode == 0
+    assert f'landing = ["{tmp_path}"]' in ended.stdout.splitlines()
+
+
 def test_json_holds_every_finding(goodput: Run, tmp_path: Path) -> None:
     write(tmp_path / "in/a.jsonl", scoped("acme", "1", call(0, CHAT), call(1, ACME, name="acme")))
     found = json.loads(goodput("connect", "in", "--format", "json").stdout)

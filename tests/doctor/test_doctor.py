@@ -163,7 +163,7 @@ def test_a_lake_of_another_format(home: Path) -> None:
         assert to_do in broken(home)["lake"]
 
 
-def test_a_refused_file_and_one_largely_in_quarantine(home: Path) -> None:
+def test_a_refused_file_and_one_with_too_many_rows_in_quarantine(home: Path) -> None:
     (home / "landing" / "bad.csv").write_text("id,start,end,model\n2,yesterday,today,m\n")
     (home / "landing" / "worse.csv").write_text("identifier\n2\n")
     run_at(home / "goodput.toml")

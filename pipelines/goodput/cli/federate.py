@@ -1,5 +1,6 @@
 """`goodput federate`: one database over several lakes."""
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from goodput.cli.render import console, table
 from goodput.errors import LakesUnnamed
+from goodput.settings.lake_address import url_of
 
 _NAMED = 20  # characters; a name stands in every row
 
@@ -55,5 +57,6 @@ def _named(lakes: list[str]) -> dict[str, str]:
 
 
 def _called(lake: str) -> str:
-    *above, last = (part for part in Path(lake).parts if part != "/")
-    return above[-1] if last == "lake" and above else last
+    folder = lake if url_of(lake) else os.path.abspath(lake)  # keeps the name of a symbolic link
+    above, last = ["", "", *(part for part in Path(folder).parts if part != "/")][-2:]
+    return above if last == "lake" and above else last

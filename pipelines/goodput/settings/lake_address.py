@@ -14,7 +14,7 @@ def url_of(lake: str) -> str | None:
 
 def named(path: Path) -> str:
     """What the command line means by a path: an address, of which it has lost a slash, or a folder."""
-    first, *rest = path.parts
+    first, *rest = path.parts or (".",)  # which the folder that one stands in has none of
     return (
         f"{first}//{'/'.join(rest)}" if first.rstrip(":") in SCHEMES and first.endswith(":") else str(path.absolute())
     )

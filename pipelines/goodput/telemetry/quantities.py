@@ -21,7 +21,9 @@ QUANTITIES = {
     "goodput.ingested.sources": Quantity("{source}", "sources read by the run, for a damaged part once more"),
     "goodput.ingested.bytes": Quantity("By", "bytes of these, as they lie in the landing zone"),
     "goodput.ingested.rows": Quantity("{row}", "rows of these"),
-    "goodput.sources.failed": Quantity("{source}", "known sources that are refused, or largely in quarantine"),
+    "goodput.sources.failed": Quantity(
+        "{source}", "known sources that are refused, or have too many rows in quarantine"
+    ),
     "goodput.rows": Quantity("{row}", "rows of a table (`goodput.table`) that the run computed"),
     "goodput.rows.quarantined": Quantity("{row}", "rows in quarantine, of all sources"),
     "goodput.partitions.computed": Quantity("{partition}", "partitions that the run computed"),

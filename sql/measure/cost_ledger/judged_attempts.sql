@@ -15,4 +15,7 @@ FROM attempts AS a
 LEFT JOIN requests AS q
     ON a.delivered AND q.delivering_attempt_id = a.attempt_id
         AND epoch_us(coalesce(q.ended_at, q.arrived_at)) // 3600000000 = a.part_hour
-WHERE a.started_ns < (SELECT until_ns FROM target) AND greatest(a.ended_ns, a.started_ns) >= (SELECT from_ns FROM target)
+-- one condition, not two: DuckDB would take attempts for fewer than requests, and hash them with all their columns
+WHERE coalesce(
+    a.started_ns < (SELECT until_ns FROM target) AND greatest(a.ended_ns, a.started_ns) >= (SELECT from_ns FROM target), false
+)
