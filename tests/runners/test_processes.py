@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -180,6 +180,45 @@ def test_workers_that_cannot_begin_end_the_run_with_their_reason(monkeypatch: py
     monkeypatch.setattr(module.sys, "executable", shutil.which("false"))
     with processes(2, lambda: None) as pool, pytest.raises(WorkersUnusable, match="exit code 1"):
         list(Pooled(pool).map(work.dies, [1]))
+
+
+@pytest.fixture
+def killed_at_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[int], Path]:
+    """Has the next workers killed before they can work, as a machine out of memory does; where each notes it."""
+
+    def kill(count: int) -> Path:
+        folder = tmp_path / "killed"
+        folder.mkdir()
+        (tmp_path / "sitecustomize.py").write_text(
+            "import os, sys\n"
+            "from pathlib import Path\n"
+            f"folder = Path({str(folder)!r})\n"
+            f"if 'goodput.runners.worker' in sys.orig_argv and len(list(folder.iterdir())) < {count}:\n"
+            "    (folder / str(os.getpid())).touch()\n"
+            "    os.kill(os.getpid(), 9)\n"
+        )
+        monkeypatch.setenv("PYTHONPATH", f"{tmp_path}:{os.environ.get('PYTHONPATH', '')}")
+        return folder
+
+    return kill
+
+
+def test_a_worker_that_is_killed_before_it_can_work_is_followed_by_another(
+    killed_at_start: Callable[[int], Path],
+) -> None:
+    killed = killed_at_start(2)
+    with processes(1, lambda: None) as pool:
+        assert dict(Pooled(pool).map(work.double, [1, 2])) == {1: 2, 2: 4}
+    assert len([*killed.iterdir()]) == 2
+
+
+def test_a_run_gives_up_where_every_worker_is_killed_before_it_can_work(
+    killed_at_start: Callable[[int], Path],
+) -> None:
+    killed = killed_at_start(100)
+    with processes(2, lambda: None) as pool, pytest.raises(WorkersUnusable, match="signal SIGKILL"):
+        list(Pooled(pool).map(work.double, range(5)))
+    assert 3 <= len([*killed.iterdir()]) <= 4
 
 
 def test_workers_with_other_sql_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from goodput.plumbing.spill import spill_folder
 from goodput.runners.worker import READY
 
 _MEMORY_PERCENT = 80  # of the machine's, for all workers; DuckDB's own bound of one
+_KILLED_AT_START = 3  # one after another: whatever kills them will not let any come so far that it can work
 
 
 @contextmanager
@@ -41,6 +42,7 @@ class Processes:
         self._spill = spill
         self._on_death = on_death
         self._workers: list[_Worker] = []
+        self._killed_at_start = 0
 
     @property
     def has_begun(self) -> bool:
@@ -56,7 +58,7 @@ class Processes:
         idle.give(number, payload)
 
     def wait(self) -> tuple[int, bytes | Died]:
-        """The next thing that is done. Raises WorkersUnusable where one dies before it can work."""
+        """The next thing that is done. Raises WorkersUnusable where workers end before they can work."""
         while True:
             by: dict[object, _Worker] = {worker.connection: worker for worker in self._workers}
             for ready in wait([worker.connection for worker in self._workers]):
@@ -72,6 +74,7 @@ class Processes:
             return self._died(worker)
         if answer == READY:
             worker.is_ready = True
+            self._killed_at_start = 0
             return None
         number, worker.number = worker.number, None
         assert number is not None  # noqa: S101  (it was given something)
@@ -82,7 +85,9 @@ class Processes:
         self._workers.remove(worker)
         why = worker.end()
         if not worker.is_ready:
-            raise WorkersUnusable(why)
+            self._killed_at_start += 1
+            if not worker.was_killed or self._killed_at_start == _KILLED_AT_START:
+                raise WorkersUnusable(why)
         if worker.number is None:
             return None  # it had nothing to do
         self._on_death()
@@ -141,6 +146,11 @@ class _Worker:
     def kill(self) -> None:
         """End the process at once: nothing that it has not given back counts."""
         self._process.kill()
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether a signal ended the process, once it has ended: it did not give up by itself."""
+        return (self._process.returncode or 0) < 0
 
     def end(self) -> str:
         """End the process and wait for its end; how it ended."""
