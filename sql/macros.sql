@@ -37,6 +37,10 @@ CREATE OR REPLACE TEMP MACRO kept_value(value, is_crowded, is_kept) AS
 -- The same of the name of a model, pool or route, given those that a crowded window keeps: none where it is not crowded.
 CREATE OR REPLACE TEMP MACRO kept_name(name, kept, other := '(other)') AS
     CASE WHEN kept IS NULL OR name IS NULL OR name = 'unknown' OR list_contains(kept, name::VARCHAR) THEN name ELSE other END;
+-- Of which cluster or gateway a record is, by the first of some attributes that it has: records of two are not matched by time.
+CREATE OR REPLACE TEMP MACRO scope_of(attributes, names) AS coalesce(list_filter(
+    list_transform(names, lambda name: json_extract_string(attributes, '$."' || name || '"')), lambda value: value IS NOT NULL
+)[1], '');
 -- Whether one record of a caller lies in the time of another's, 0.2 s at either end: both may be of one call.
 CREATE OR REPLACE TEMP MACRO surrounds(outer_started_ns, outer_ended_ns, inner_started_ns, inner_ended_ns) AS
     outer_started_ns <= inner_started_ns AND inner_ended_ns <= outer_ended_ns

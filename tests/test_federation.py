@@ -217,10 +217,28 @@ def test_what_was_accepted_by_other_gates_is_not_added_up(lakes: dict[str, str],
 
 def test_a_file_that_two_lakes_have_read_is_warned_of(lakes: dict[str, str], tmp_path: Path) -> None:
     found = federate({"eu": lakes["eu"], "whole": lakes["whole"]}, tmp_path)
+    of_files, of_replicas = found.warnings
+    assert of_files.startswith("2 file(s) were read by several of the lakes, such as eu.csv: ")
+    assert of_replicas.startswith(
+        "1 replica(s) lived in several of the lakes at the same time, such as eu-0 in eu and whole. "
+    )
+    kinds = asked(found.database, "SELECT kind, affected, total FROM warnings WHERE lake IS NULL ORDER BY ALL")
+    assert kinds.select("kind", "affected").rows() == [("replica_in_several_lakes", 1), ("source_in_several_lakes", 2)]
+    assert kinds["total"][0] == 2  # eu-0 and us-0
+
+
+def test_halves_of_the_same_machines_traffic_are_warned_of(tmp_path: Path) -> None:
+    whole = csv("eu", [0.5] * 24)
+    head, *lines = whole.splitlines()
+    halves = {name: lake(tmp_path / name, {"half.csv": "\n".join([head, *some, ""])}) for name, some in
+              (("one", lines[::2]), ("two", lines[1::2]))}  # fmt: skip
+    found = federate(halves, tmp_path / "all")
     (warning,) = found.warnings
-    assert warning.startswith("2 file(s) were read by several of the lakes, such as eu.csv: ")
-    kinds = asked(found.database, "SELECT kind, affected FROM warnings WHERE lake IS NULL")
-    assert kinds.rows() == [("source_in_several_lakes", 2)]
+    assert "such as eu-0 in one and two" in warning
+    # the time of one machine is paid in both lakes, which is what the warning is about
+    cost = "SELECT sum(cost_usd) AS usd FROM federated_goodput WHERE slice = 'overall' AND window_s = 3600"
+    once = asked(Path(lake(tmp_path / "once", {"all.csv": whole})) / "goodput.duckdb", cost.replace("federated_", ""))
+    assert asked(found.database, cost)["usd"][0] > 1.9 * once["usd"][0] > 0
 
 
 def test_a_lake_of_an_older_version_has_null_where_a_column_came_since(lakes: dict[str, str], tmp_path: Path) -> None:

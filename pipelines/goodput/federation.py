@@ -162,16 +162,19 @@ def _add_up(connection: duckdb.DuckDBPyConnection) -> int:
 
 
 def _warn(connection: duckdb.DuckDBPyConnection, lakes: Sequence[str]) -> list[str]:
-    """Note files that several lakes have read."""
+    """Note files that several lakes have read, and replicas that several know."""
     ledgers = (
         f"SELECT {quoted(lake)} AS lake, content_hash, path, status, rows_read "  # noqa: S608  (names that are quoted)
         f"FROM {_attached(lake)}.stored.source_ledger"
         for lake in lakes
     )
     connection.execute(f"CREATE TEMP TABLE source_ledger AS {' UNION ALL '.join(ledgers)}")
-    compute(connection, "shared_sources")
-    connection.execute("INSERT INTO warnings BY NAME SELECT * FROM shared_sources")
-    return [message for (message,) in connection.execute("SELECT message FROM shared_sources").fetchall()]
+    messages: list[str] = []
+    for name in ("shared_sources", "shared_replicas"):
+        compute(connection, name)
+        connection.execute(f'INSERT INTO warnings BY NAME SELECT * FROM "{name}"')  # noqa: S608
+        messages += (message for (message,) in connection.execute(f'SELECT message FROM "{name}"').fetchall())  # noqa: S608
+    return messages
 
 
 def _count(connection: duckdb.DuckDBPyConnection, name: str) -> int:

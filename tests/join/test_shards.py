@@ -18,6 +18,7 @@ import pytest
 from goodput.contracts import arrow_schema
 from goodput.errors import LakeUnwritable
 from goodput.join.nodes import JOIN, REPLICA_NAMES
+from goodput.join.options import match_options
 from goodput.join.shards import HOURS_IN_SHARDS, components
 from goodput.plumbing.graph import closure
 from goodput.plumbing.hours import hour_label
@@ -136,14 +137,17 @@ def counting(batch: Batch, found: list[int]) -> Batch:
 
 
 @pytest.mark.parametrize(
-    ("seed", "shards", "is_one_system"), [(1, 2, False), (2, 4, False), (5, 3, False), (4, 3, True)]
+    ("seed", "shards", "is_one_system", "within"),
+    [(1, 2, False, ()), (2, 4, False, ()), (5, 3, False, ()), (4, 3, True, ()), (6, 3, False, ("k", "j"))],
 )
-def test_hours_in_shards_are_the_hours_at_once(tmp_path: Path, seed: int, shards: int, is_one_system: bool) -> None:
+def test_hours_in_shards_are_the_hours_at_once(
+    tmp_path: Path, seed: int, shards: int, is_one_system: bool, within: tuple[str, ...]
+) -> None:
     messy = messy_hours(Random(seed), 96, is_one_system=is_one_system)
     records = -(-messy.tables["serving_records"].num_rows // shards)
     # the settings refuse shards as small as these
     cluster = Cluster.model_construct(workers=1, ray=None, shard_records=records)
-    settings = messy.settings.model_copy(update={"cluster": cluster})
+    settings = messy.settings.model_copy(update={"cluster": cluster, "match_within": within})
     batch = batch_of(tmp_path, messy.tables, settings, messy.observed_ns)
     assert is_cut(batch)
     expected = whole(batch)
@@ -174,6 +178,8 @@ GATEWAY: Row = {"layer": "gateway", "dialect": "gateway"}
 ENGINE: Row = {"layer": "engine", "dialect": "engine", "input_tokens": 5}
 OUTER: Row = {"instrumentation": "framework", "input_tokens": 5}
 INNER: Row = {"instrumentation": "sdk", "input_tokens": 5}
+CLUSTER = "k8s.cluster.name"
+WITHIN = Settings(match_within=(CLUSTER,))
 
 
 @dataclass(frozen=True)
@@ -280,6 +286,33 @@ def refusal(scene: Scene) -> Case:
     return [scene.record(1, 0, 0.02, **span)], [scene.row("log", -0.005, 0.025, **log)]
 
 
+# What is matched by time alone is so within one value of an attribute of the settings.
+
+
+def halves_in_one_cluster(scene: Scene) -> Case:
+    until, after = ({"model": f"m-{scene.number}", **_headers(scene, at)} for at in (0.5, 0.55))
+    one, other = _clusters(scene)
+    return [scene.record(1, 0, None, **until, **one)], [scene.record(2, 0.55, 2, **after, **other)]
+
+
+def doubles_in_one_cluster(scene: Scene) -> Case:
+    one, other = _clusters(scene)
+    return [scene.record(1, 0, 3, **OUTER, **one)], [scene.record(2, 0.1, 2.9, **INNER, **other)]
+
+
+def refusal_in_one_cluster(scene: Scene) -> Case:
+    refused = {"outcome": "error", "http_status": 429}
+    one, other = _clusters(scene)
+    span, log = {"covers_tries": True, **GATEWAY, **refused}, {"layer": "gateway", "dialect": "log", **refused}
+    return [scene.record(1, 0, 0.02, **span, **one)], [scene.row("log", 0, 0.02, **log, **other)]
+
+
+def _clusters(scene: Scene) -> tuple[Row, Row]:
+    """One, and the same or none: to have none is to be elsewhere."""
+    one = {"attributes": f'{{"{CLUSTER}":"eu"}}'}
+    return one, one if scene.is_linked else {}
+
+
 def label_of_a_span(scene: Scene) -> Case:
     return [scene.record(1)], [label("span", f"{scene.trace(1 if scene.is_linked else 2)}:a")]
 
@@ -380,6 +413,9 @@ CASES: Mapping[str, Callable[[Scene], Case]] = {
         doubles,
         doubles_the_other_way,
         refusal,
+        halves_in_one_cluster,
+        doubles_in_one_cluster,
+        refusal_in_one_cluster,
         label_of_a_span,
         label_of_a_span_without_its_trace,
         label_of_a_span_that_was_not_collected,
@@ -421,6 +457,7 @@ def shards_of(rows: Iterable[Row]) -> dict[tuple[str, str], int]:
     with connect() as connection:
         for table, held in tables_of(rows).items():
             connection.register(table, held)
+        register(connection, "match_options", match_options(WITHIN))
         for name in (*closure(("emitter_facts",), STORED), *closure(("shard_links",), STORED)):
             compute(connection, name)
         links = connection.sql("SELECT place, id FROM shard_links").to_arrow_table()
@@ -472,7 +509,7 @@ def test_joined_apart_rows_are_something_else_only_where_a_link_joins_them(tmp_p
 def joined(folder: Path, rows: Iterable[Row]) -> list[Row]:
     """Attempts and labels of rows that are joined at once."""
     folder.mkdir()
-    made = whole(batch_of(folder, tables_of(rows)))
+    made = whole(batch_of(folder, tables_of(rows), WITHIN))
     return [row for table in ("attempts", "quality_labels") for row in made[table].to_pylist()]
 
 

@@ -27,6 +27,11 @@ def options(settings: Settings) -> pa.Table:
     )
 
 
+def match_options(settings: Settings) -> pa.Table:
+    """The attributes that records have alike which are matched by time alone."""
+    return as_rows("match_options", {"within": list(settings.match_within)})
+
+
 def observed(context: Context, _batch: Batch) -> pa.Table:
     """Until when telemetry was observed."""
     return as_rows("observed", {"observed_until_ns": context.observed_ns[1]})
@@ -125,6 +130,7 @@ def places(context: Context, _partition: str) -> object:
 
 SETTINGS_TABLES: Mapping[str, SettingsTable] = {
     "options": options,
+    "match_options": match_options,
     "workload_rules": workload_rows,
     "sample_options": sample_options,
     "event_subjects": event_subjects,

@@ -55,6 +55,10 @@ PARAMETERS: Mapping[str, Parameter] = {
         "How requests are joined; one row.",
         [("latency_origin", _TEXT), *_columns(("max_request_lifetime_ns", "label_lateness_ns"), _INT)],
     ),
+    "match_options": _parameter(
+        "The attributes that records have alike which are matched by time alone; one row.",
+        [("within", pa.list_(_TEXT))],
+    ),
     "observed": _parameter("Until when telemetry was observed; one row.", [("observed_until_ns", _INT)]),
     "shard_components": _parameter(
         "Places of rows that are joined together, each with the least of those that it is linked to.",

@@ -297,6 +297,7 @@ class Settings(SettingsModel):
     windows_s: tuple[Annotated[int, Field(strict=True)], ...] = (300, 3600, 86400)
     latency_origin: Literal["request", "attempt"] = "request"
     max_request_lifetime_s: Reach = 3600.0
+    match_within: Names = ()  # attributes that tell clusters or gateways apart, first found wins
     max_session_s: Reach = 14400.0
     label_lateness_s: Lateness = 14 * 86400.0
     staleness_s: Annotated[float, Field(gt=0, le=3600, strict=True)] = 300.0
@@ -418,7 +419,7 @@ class Settings(SettingsModel):
         matched = {name for workload in self.workloads.values() for name in workload.match.attributes}
         cuts = map(cut_by, self.slices.by)
         sliced = {cut.removeprefix(ATTRIBUTE) for cut in cuts if cut.startswith(ATTRIBUTE)}
-        return tuple(sorted({*self.attributes.keep, *matched, *sliced}))
+        return tuple(sorted({*self.attributes.keep, *self.match_within, *matched, *sliced}))
 
     @property
     def landing_paths(self) -> tuple[Path, ...]:

@@ -1,10 +1,10 @@
 -- description: Records of one call that two instrumentations of its caller wrote into traces of their own, each with the one around it; without an id that both carry they count as one only where ids have shown that the two instrumentations record the same calls (docs/semantics.md#one-attempt-several-records)
 -- grain: record_id
--- reads: near_facts, span_parents, unique_records
+-- reads: match_options, near_facts, span_parents, unique_records
 WITH callers AS (
     SELECT
         record_id, instrumentation, trace_id, response_id, model, input_tokens, output_tokens, outcome, started_ns, ended_ns,
-        started_ns // 200000000 AS slot
+        started_ns // 200000000 AS slot, scope_of(attributes, (SELECT within FROM match_options)) AS scope
     FROM unique_records
     WHERE layer = 'client' AND instrumentation IS NOT NULL AND ended_ns IS NOT NULL
         AND (SELECT count(DISTINCT instrumentation) > 1 FROM unique_records WHERE layer = 'client')
@@ -30,6 +30,7 @@ pairs AS (
     -- one process wrote both: the inner one lies within the outer one by its clock
     WHERE (o.started_ns, -o.ended_ns, o.record_id) < (i.started_ns, -i.ended_ns, i.record_id)
         AND surrounds(o.started_ns, o.ended_ns, i.started_ns, i.ended_ns)
+        AND (o.scope = i.scope OR shares_id)
         AND i.record_id NOT IN (SELECT child_id FROM span_parents WHERE parent_id IS NOT NULL)
 ),
 mutual AS ( -- each is the other's nearest

@@ -1,12 +1,18 @@
 -- description: Streamed calls that their emitter writes as two records, the call until its headers and the stream after them: each record of a stream with that of its call, by the instant of the headers below one parent (docs/semantics.md#one-attempt-several-records)
 -- grain: record_id
--- reads: unique_records
+-- reads: match_options, unique_records
 WITH halves AS (
     SELECT
         record_id, headers_ns,
         ended_ns IS NULL AS is_call,
-        -- outside any other span the two have a trace each
-        concat_ws('|', instrumentation, model, CASE WHEN parent_span_id IS NOT NULL THEN trace_id || parent_span_id END) AS place
+        -- outside any other span the two have a trace each, and nothing but their time
+        concat_ws(
+            '|', instrumentation, model,
+            CASE
+                WHEN trace_id IS NOT NULL AND parent_span_id IS NOT NULL THEN trace_id || parent_span_id
+                ELSE scope_of(attributes, (SELECT within FROM match_options))
+            END
+        ) AS place
     FROM unique_records
     WHERE headers_ns IS NOT NULL
 ),

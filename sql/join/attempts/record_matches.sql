@@ -99,15 +99,15 @@ adopted AS (
     QUALIFY row_number() OVER (PARTITION BY b.record_id ORDER BY a.started_ns DESC, a.record_id) = 1
 ),
 -- A gateway may log what it refused before any try without an id that its span has: the only refusal of that
--- status within a span that tried nothing is the same one.
+-- status and scope within a span that tried nothing is the same one.
 refusals AS (
-    SELECT record_id, http_status, started_ns, over_ns, started_ns // 1000000000 AS second
+    SELECT record_id, http_status, scope, started_ns, over_ns, started_ns // 1000000000 AS second
     FROM ranked_records
     WHERE span_id IS NULL AND layer = 'gateway' AND NOT covers_tries AND outcome <> 'ok' AND http_status >= 400
         AND record_id NOT IN (SELECT record_id FROM hosts)
 ),
 untried AS (
-    SELECT record_id, http_status, started_ns, over_ns, over_ns - started_ns <= 600000000000 AS is_short
+    SELECT record_id, http_status, scope, started_ns, over_ns, over_ns - started_ns <= 600000000000 AS is_short
     FROM ranked_records
     WHERE span_id IS NOT NULL AND layer = 'gateway' AND covers_tries AND outcome <> 'ok' AND http_status >= 400
         AND record_id NOT IN (SELECT parent_id FROM record_parents)
@@ -121,12 +121,13 @@ seconds AS (
 at_once AS (
     SELECT a.record_id, b.record_id AS member_id
     FROM refusals AS a
-    JOIN seconds AS b ON b.http_status = a.http_status AND b.second = a.second
+    JOIN seconds AS b ON b.http_status = a.http_status AND b.scope = a.scope AND b.second = a.second
         AND a.started_ns >= b.started_ns - 5000000 AND a.over_ns <= b.over_ns + 5000000
     UNION ALL
     SELECT a.record_id, b.record_id
     FROM refusals AS a
-    JOIN untried AS b ON b.http_status = a.http_status AND a.started_ns >= b.started_ns - 5000000 AND a.over_ns <= b.over_ns + 5000000
+    JOIN untried AS b ON b.http_status = a.http_status AND b.scope = a.scope
+        AND a.started_ns >= b.started_ns - 5000000 AND a.over_ns <= b.over_ns + 5000000
     WHERE NOT b.is_short
 ),
 refused AS (

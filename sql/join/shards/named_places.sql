@@ -1,6 +1,6 @@
 -- description: Every id by which a row may belong to rows of another place: calls, answers, request keys, copies, what labels name (docs/scale.md#an-hour-that-is-cut)
 -- grain: place, id
--- reads: label_records, serving_records
+-- reads: label_records, match_options, serving_records
 -- kind: view
 WITH labels AS (
     SELECT label_place(label_id) AS place, record_id, subject_kind, subject_id, response_id FROM label_records
@@ -22,7 +22,7 @@ named_records AS (
 records AS (
     SELECT
         record_place(trace_id, record_id) AS place, record_id, trace_id, span_id, parent_span_id, call_id, response_id, request_key,
-        instrumentation, model, headers_ns
+        instrumentation, model, headers_ns, scope_of(attributes, (SELECT within FROM match_options)) AS scope
     FROM serving_records
 )
 SELECT place, hash('call', text_hash(call_id)) AS id FROM records WHERE call_id IS NOT NULL
@@ -42,8 +42,8 @@ UNION ALL
 -- siblings below a span whose trace is not known
 SELECT place, hash('parent', text_hash(parent_span_id)) FROM records WHERE trace_id IS NULL AND parent_span_id IS NOT NULL
 UNION ALL
--- halves of calls outside any span are put together in the order of all of their emitter's (record_halves)
-SELECT place, hash('halves', concat_ws('|', instrumentation, model))
+-- halves of calls outside any span are put together in the order of all of their emitter's and scope's (record_halves)
+SELECT place, hash('halves', concat_ws('|', instrumentation, model, scope))
 FROM records
 WHERE headers_ns IS NOT NULL AND (trace_id IS NULL OR parent_span_id IS NULL)
 UNION ALL
