@@ -207,9 +207,18 @@ def test_a_name_is_only_ever_text(lakes: dict[str, str], tmp_path: Path) -> None
 
 def test_what_was_accepted_by_other_gates_is_not_added_up(lakes: dict[str, str], tmp_path: Path) -> None:
     other = lake(tmp_path / "other", {"one.csv": csv("x", [0.5])}, SETTINGS.replace("ttft_s = 1.0", "ttft_s = 2.0"))
-    with pytest.raises(FederationUnlike, match="qa: ttft is so only in eu; other"):
+    with pytest.raises(FederationUnlike, match=r"qa: ttft is 1\.0 in eu; 2\.0 in other"):
         federate({"eu": lakes["eu"], "other": other}, tmp_path / "all")
-    assert not (tmp_path / "all/goodput.duckdb").exists()
+    assert not (tmp_path / "all").exists()
+    fewer = SETTINGS.replace("ttft_s = 1.0\n", "").replace("min_score = 0.5", "min_score = 0.75")
+    third = lake(tmp_path / "third", {"one.csv": csv("x", [0.5])}, fewer)
+    with pytest.raises(FederationUnlike) as refused:
+        federate({**of_two(lakes), "third": third}, tmp_path / "all")
+    assert [line.strip() for line in str(refused.value).splitlines()[1:-1]] == [
+        "qa: quality is 0.5, unlabelled: estimate, sampling: random in eu, us; "
+        "0.75, unlabelled: estimate, sampling: random in third",
+        "qa: ttft is 1.0 in eu, us; not set in third",
+    ]
     # another workload of another lake is no contradiction
     apart = lake(tmp_path / "apart", {"one.csv": csv("x", [0.5])}, SETTINGS.replace("workloads.qa", "workloads.chat"))
     federate({"eu": lakes["eu"], "apart": apart}, tmp_path / "all")

@@ -63,6 +63,8 @@ GoodputError                exit code 1: a run or a check failed
 └── UnknownRequest          no such request was published
 """
 
+import errno
+import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -135,8 +137,8 @@ class NotPublished(UsageError):
 class FederationUnlike(UsageError):
     """Lakes whose workloads of one name have other gates: what they accepted does not add up."""
 
-    def __init__(self, unlike: Sequence[tuple[str, str | None, str]]) -> None:
-        lines = [f"  {workload}: {gate or 'no gate'} is so only in {lakes}" for workload, gate, lakes in unlike]
+    def __init__(self, unlike: Sequence[tuple[str, str, str]]) -> None:
+        lines = [f"  {workload}: {term} is {values}" for workload, term, values in unlike]
         super().__init__(
             "\n".join(["The lakes accept by different gates:", *lines])
             + "\nGive workloads of one name the same gates, or others another name, run, and federate again."
@@ -527,15 +529,25 @@ class RunCrashed(GoodputError):
         )
 
 
+_FILE_FOR_FOLDER = "A file lies where a folder is to be: move it away, or name another folder"
+_TO_WRITE = {
+    errno.EEXIST: _FILE_FOR_FOLDER,
+    errno.ENOTDIR: _FILE_FOR_FOLDER,
+    errno.ENOSPC: "Free some space",
+    errno.EDQUOT: "Free some space, or have the quota raised",
+    errno.EACCES: "Let the user that runs goodput write there",
+    errno.EPERM: "Let the user that runs goodput write there",
+    errno.EROFS: "Mount the file system to be written to, or name a folder elsewhere",
+}
+
+
 class LakeUnwritable(GoodputError):
     """No room, no permission, or a disk that fails, to write to the lake; nothing half-written is left in view."""
 
     def __init__(self, path: Path, cause: OSError) -> None:
         reason = " ".join((cause.strerror or str(cause)).split())  # libraries write theirs in several lines
-        super().__init__(
-            f"{path}: cannot write: {reason}.\n"
-            "Free some space, fix the permissions or mend the disk, then run again: what was finished is kept."
-        )
+        remedy = _TO_WRITE.get(cause.errno or 0, "Free some space, fix the permissions or mend the disk")
+        super().__init__(f"{path}: cannot write: {reason}.\n{remedy}, then run again: what was finished is kept.")
 
 
 class LandingUnwritable(GoodputError):
@@ -707,6 +719,12 @@ def _of_blocked(count: int) -> list[str]:
     ]
 
 
+_MORE_MEMORY = (
+    "What is killed (SIGKILL) mostly ran out of memory: give it more, or compute with fewer workers or a smaller "
+    "cluster.shard_records (docs/scale.md)."
+)
+
+
 class PartitionsBlocked(GoodputError):
     """Some partitions could not be computed or break their contract; all others are published."""
 
@@ -719,6 +737,7 @@ class PartitionsBlocked(GoodputError):
         lines = [f"  {item.table} {item.partition}: {item.reason}" for item in causes[: self.SHOWN]]
         more = [f"  and {len(causes) - self.SHOWN} more"] if len(causes) > self.SHOWN else []
         waits = [f"  {waiting} partition(s) wait for these"] if waiting else []
+        killed = [_MORE_MEMORY] if any(signal.SIGKILL.name in item.reason for item in causes) else []
         super().__init__(
             "\n".join(
                 [
@@ -726,6 +745,7 @@ class PartitionsBlocked(GoodputError):
                     *lines,
                     *more,
                     *waits,
+                    *killed,
                     "Fix what the reasons point to (a file, the settings, a part of the lake: see `goodput verify`), "
                     "then run again; "
                     '`goodput query "from blocked_partitions"` lists them all.',

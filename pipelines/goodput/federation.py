@@ -73,14 +73,26 @@ def federate(lakes: Mapping[str, str], folder: Path) -> Federated:
             connection.execute("CHECKPOINT")
 
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with _databases(lakes) as members:
+        with _databases(lakes) as members, _made(folder):
             write_atomically(database, build)
     except OSError as error:
         raise LakeUnwritable(database, error) from error
     except duckdb.Error as error:
         raise QueryFailed(str(error)) from error
     return Federated(database, found, warnings)
+
+
+@contextmanager
+def _made(folder: Path) -> Iterator[None]:
+    """A folder that is there; one that was not goes again where nothing comes of it."""
+    was_there = folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        yield
+    except BaseException:
+        if not was_there:
+            folder.rmdir()
+        raise
 
 
 @contextmanager
@@ -148,7 +160,7 @@ def _check_gates(connection: duckdb.DuckDBPyConnection) -> None:
     """Accepted by one lake's gates and by another's are not to be added up. Raises FederationUnlike."""
     unlike = connection.execute(sql_file("unlike_gates").text).fetchall()
     if unlike:
-        raise FederationUnlike([(workload, gate, lakes) for workload, gate, lakes in unlike])
+        raise FederationUnlike([(workload, term, values) for workload, term, values in unlike])
 
 
 def _add_up(connection: duckdb.DuckDBPyConnection) -> int:

@@ -79,6 +79,19 @@ def test_a_writer_that_fails_leaves_the_old_file_and_nothing_torn(tmp_path: Path
     assert everything_below(tmp_path) == ["file.txt"]
 
 
+@pytest.mark.parametrize(
+    ("code", "remedy"),
+    [
+        (errno.EEXIST, "A file lies where a folder is to be"),
+        (errno.ENOTDIR, "A file lies where a folder is to be"),
+        (errno.EACCES, "Let the user that runs goodput write there"),
+        (errno.EIO, "Free some space, fix the permissions or mend the disk"),
+    ],
+)
+def test_what_to_do_fits_what_is_wrong(code: int, remedy: str, tmp_path: Path) -> None:
+    assert str(LakeUnwritable(tmp_path, OSError(code, os.strerror(code)))).splitlines()[1].startswith(remedy)
+
+
 def test_a_full_disk_is_told_with_its_remedy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: object, **__: object) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -88,7 +101,7 @@ def test_a_full_disk_is_told_with_its_remedy(tmp_path: Path, monkeypatch: pytest
         write_parquet(tmp_path / "part.parquet", ROWS)
     assert str(caught.value) == (
         f"{tmp_path}/part.parquet: cannot write: No space left on device.\n"
-        "Free some space, fix the permissions or mend the disk, then run again: what was finished is kept."
+        "Free some space, then run again: what was finished is kept."
     )
     assert caught.value.exit_code == 1
     assert everything_below(tmp_path) == []

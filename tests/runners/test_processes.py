@@ -311,6 +311,7 @@ def test_an_hour_that_kills_its_workers_is_blocked_alone(checkout: Path, fleet: 
     own = [item for item in Blocked(Lake(tmp_path / "lake")).all() if item.blocked_by is None]
     reason = "the worker process ended by signal SIGKILL"
     assert [(item.table, item.partition, item.reason) for item in own] == [("attempts", NOON, reason)]
+    assert "ran out of memory: give it more, or compute with fewer workers" in said
 
 
 def test_after_a_driver_that_was_killed_the_next_run_makes_the_same_lake(

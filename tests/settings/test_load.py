@@ -99,8 +99,8 @@ goodput.toml: 27 mistakes
       right would be: alarms, attributes, cache_hit_min_ratio, channels, cluster, costs, dialects, disruptions, \
 events, export, label_lateness_s, lake, lake_cache, landing, latency_origin, leave_out, limits, long_context_tokens, \
 match_within, max_exact_requests, max_request_lifetime_s, max_session_s, metric_labels, notify, openslo, prices, \
-privacy, rates, receive, replicas, report, retention, schedule, serve, served_models, slices, slo, sources, staleness_s, telemetry, \
-windows_s, work, workloads
+privacy, rates, receive, replicas, report, retention, schedule, serve, served_models, slices, slo, sources, \
+staleness_s, telemetry, windows_s, work, workloads
   lakes: no such key
       right would be: lake, rates
   sources.runs.constants.poool: attempts has no such column

@@ -24,14 +24,19 @@ class Finding:
 
 def ok(subject: str, found: str) -> Finding:
     """All is well."""
-    return Finding(subject, State.ok, found)
+    return Finding(subject, State.ok, _line(found))
 
 
 def attention(subject: str, found: str, to_do: str) -> Finding:
     """Somebody should look."""
-    return Finding(subject, State.attention, found, to_do)
+    return Finding(subject, State.attention, _line(found), to_do)
 
 
 def broken(subject: str, found: str, to_do: str) -> Finding:
     """Numbers are missing, late or wrong until it is mended."""
-    return Finding(subject, State.broken, found, to_do)
+    return Finding(subject, State.broken, _line(found), to_do)
+
+
+def _line(found: str) -> str:
+    """What was found in one line: messages of errors have several."""
+    return " ".join(found.split())

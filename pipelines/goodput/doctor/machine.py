@@ -34,7 +34,8 @@ def landing(settings: Settings, now: datetime) -> Generator[Finding, None, pl.Da
     try:
         listing = _listing(settings)
     except LandingMissing as error:
-        yield broken("landing", str(error), "create the folder, or name the right one under `landing`")
+        missing = ", ".join(map(str, error.paths))
+        yield broken("landing", f"not there: {missing}", "create the folder, or name the right one under `landing`")
         return None
     except (ExtraMissing, StoreFailed) as error:
         yield broken("landing", str(error), "see docs/connect.md")

@@ -1,17 +1,30 @@
--- description: Gates of workloads of one name that not all lakes with the workload have, or not alike
--- grain: workload, gate
+-- description: Terms of workloads of one name that not all lakes with the workload have alike: a gate, or what is counted; with what it is in which lakes
+-- grain: workload, term
 -- reads: workloads
-WITH gates AS (
-    SELECT DISTINCT lake, workload, gate, bound, on_missing, unlabelled, sampling, unit FROM workloads
+WITH terms AS (
+    SELECT
+        lake, workload, gate AS term,
+        concat_ws(
+            ', ', coalesce(bound::VARCHAR, 'set'), CASE WHEN on_missing = 'pass' THEN 'passes where it is missing' END,
+            'unlabelled: ' || unlabelled, 'sampling: ' || sampling
+        ) AS value
+    FROM workloads
+    WHERE gate IS NOT NULL
+    UNION
+    SELECT lake, workload, 'unit', unit FROM workloads
 ),
 having_it AS (
-    SELECT workload, count(DISTINCT lake) AS lakes FROM gates GROUP BY workload
+    SELECT DISTINCT lake, workload FROM workloads
 ),
-alike AS (
-    SELECT * EXCLUDE (lake), count(DISTINCT lake) AS lakes, string_agg(DISTINCT lake, ', ' ORDER BY lake) AS named FROM gates GROUP BY ALL
+values_of_lakes AS (
+    SELECT h.workload, a.term, coalesce(t.value, 'not set') AS value, string_agg(h.lake, ', ' ORDER BY h.lake) AS lakes
+    FROM having_it AS h
+    JOIN (SELECT DISTINCT workload, term FROM terms) AS a ON a.workload = h.workload
+    LEFT JOIN terms AS t ON t.lake = h.lake AND t.workload = h.workload AND t.term = a.term
+    GROUP BY ALL
 )
-SELECT a.workload, a.gate, string_agg(DISTINCT a.named, '; ' ORDER BY a.named) AS lakes
-FROM alike AS a
-JOIN having_it AS h ON h.workload = a.workload AND h.lakes > a.lakes
-GROUP BY a.workload, a.gate
-ORDER BY a.workload, a.gate
+SELECT workload, term, string_agg(value || ' in ' || lakes, '; ' ORDER BY lakes) AS value
+FROM values_of_lakes
+GROUP BY ALL
+HAVING count(*) > 1
+ORDER BY workload, term
