@@ -17,10 +17,10 @@ from goodput.plumbing.graph import relation
 from goodput.plumbing.hours import HOUR_S, day_of, epoch_hour, hour_label
 from goodput.plumbing.node import Batch, Context, Parts
 from goodput.plumbing.parameters import register
-from goodput.plumbing.part_writer import ROWS_A_GROUP
 from goodput.plumbing.sql_files import compute, connect, read_parts
 
 _PARTITION_HOUR = "partition_hour"
+_ROWS_AT_ONCE = 2**14  # as they come out of the database: in larger pieces they take more memory and time
 
 
 def compute_sql(batch: Batch) -> Parts:
@@ -111,14 +111,14 @@ def _rows(connection: duckdb.DuckDBPyConnection, agreed: Contract, more: str) ->
 
 
 def _write_hours(connection: duckdb.DuckDBPyConnection, batch: Batch, agreed: Contract) -> dict[str, Part]:
-    """Write hour after hour as the rows come: no more of them is held than a row group."""
+    """Write hour after hour as the rows come: hardly more of them is held than a row group."""
     columns = ", ".join(f'"{column.name}"' for column in agreed.columns)
     numbers = [epoch_hour(hour) for hour in batch.hours]
     reader = connection.sql(
         f"SELECT {columns}, {agreed.partitioned_by} AS {_PARTITION_HOUR} "  # noqa: S608  (words of the contract)
         f'FROM "{agreed.name}" WHERE {_PARTITION_HOUR} IN (SELECT unnest({numbers})) '
         f"ORDER BY {_PARTITION_HOUR}, {agreed.order}"
-    ).to_arrow_reader(ROWS_A_GROUP)
+    ).to_arrow_reader(_ROWS_AT_ONCE)
     rows = _HourlyRows(reader, arrow_schema(agreed.name))
     parts = {}
     for hour, number in zip(batch.hours, numbers, strict=True):
