@@ -2,11 +2,15 @@
 -- grain: one row at most
 -- reads: attempts, latest_window, options
 -- What an attempt costs is counted in the hour in which it ends and in hours before it no further back than that.
-WITH lasted AS (
-    SELECT a.ended_at, epoch_us(a.ended_at - a.started_at) / 1e6 AS lasted_s, o.max_request_lifetime_ns / 1e9 AS lifetime_s
-    FROM attempts AS a
-    CROSS JOIN options AS o
-    JOIN latest_window AS w ON a.ended_at >= w.window_start AND a.ended_at < w.window_start + to_seconds(w.window_s)
+WITH shown AS (
+    SELECT min(window_start) AS from_at, max(window_start + to_seconds(window_s)) AS until_at FROM latest_window
+),
+lasted AS ( -- bounds as values: joined, they would be compared with every attempt of the day pair by pair
+    SELECT
+        ended_at, epoch_us(ended_at - started_at) / 1e6 AS lasted_s,
+        (SELECT max_request_lifetime_ns / 1e9 FROM options) AS lifetime_s
+    FROM attempts
+    WHERE ended_at >= (SELECT from_at FROM shown) AND ended_at < (SELECT until_at FROM shown)
 )
 SELECT
     'medium' AS severity,
