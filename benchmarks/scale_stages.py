@@ -62,37 +62,37 @@ class Stage:
 
 
 _WINDOWS = ("waste", "quality", "windows", "replicas")
-# Printed by this module, on one of two cores that others used too: their speed differs by half from hour to hour.
+# Means of three times that this module was run, on two cores whose speed differs by half from day to day.
 # tables; core seconds a request, a task; bytes of memory a request, a task; bytes stored a request
-JOIN = Stage("join", ("replica_names", "join"), 7, 205e-6, 2.5, 30_800, 0.36e9, 313, before=2, after=2, is_cut=True)
+JOIN = Stage("join", ("replica_names", "join"), 7, 155e-6, 0.4, 31_000, 0.40e9, 313, before=2, after=2, is_cut=True)
 # They spill: their memory is bounded by a worker's. Measured by benchmarks.growth, over two records a request; those of
 # the hours beside an hour are linked and cut as well.
-LINKS = Stage("links of the join", (), 0, 12e-6, 1.0, 0, 1.5e9, 0, before=2, after=2, cuts=True)
-CUT = replace(LINKS, name="cut of the join", core_s=37e-6, is_in_portions=True)
-UNITE = Stage("union of the join", (), 0, 15e-6, 1.0, 0, 1.5e9, 0, before=2, after=2, cuts=True)
-SEEN = Stage("replicas seen", ("coverage", "known_replicas"), 2, 0.8e-6, 0.5, 10, 0.29e9, 0, before=2, after=1)
-LEDGER = Stage("ledger", ("cost_ledger",), 3, 12.4e-6, 1.2, 1_170, 0.35e9, 64, before=2, after=1, is_cut=True)
-# A shard takes 8.0 us of these; its union writes what it would. Both took less than 1 GB over three million attempts.
-LEDGER_CUT = Stage("cut of the ledger", (), 0, 7.0e-6, 0.6, 0, 1.0e9, 0, before=2, after=1, cuts=True)
-LEDGER_UNITE = Stage("union of the ledger", (), 0, 3.4e-6, 0.4, 0, 1.0e9, 0, before=2, after=1, cuts=True)
+LINKS = Stage("links of the join", (), 0, 3e-6, 1.0, 0, 1.5e9, 0, before=2, after=2, cuts=True)
+CUT = replace(LINKS, name="cut of the join", core_s=12e-6, is_in_portions=True)
+UNITE = Stage("union of the join", (), 0, 13e-6, 1.0, 0, 1.5e9, 0, before=2, after=2, cuts=True)
+SEEN = Stage("replicas seen", ("coverage", "known_replicas"), 2, 0.9e-6, 0.1, 30, 0.31e9, 0, before=2, after=1)
+LEDGER = Stage("ledger", ("cost_ledger",), 3, 6.2e-6, 0.3, 1_840, 0.35e9, 64, before=2, after=1, is_cut=True)
+# A shard takes 3.5 us of these; its union writes what it would. Both took less than 1 GB over three million attempts.
+LEDGER_CUT = Stage("cut of the ledger", (), 0, 3.0e-6, 0.6, 0, 1.0e9, 0, before=2, after=1, cuts=True)
+LEDGER_UNITE = Stage("union of the ledger", (), 0, 2.8e-6, 0.4, 0, 1.0e9, 0, before=2, after=1, cuts=True)
 # what is before the shards of a stage, and after them
 IN_SHARDS = {JOIN: ((LINKS, CUT), UNITE), LEDGER: ((LEDGER_CUT,), LEDGER_UNITE)}
 # Beyond the requests that are held they spill: three million ran in 500 MB for no more CPU.
 _HELD = 5e6
 HOUR_WINDOWS = Stage(
-    "windows of hours", _WINDOWS, 10, 8.5e-6, 1.5, 483, 0.37e9, 0, before=1, most_bytes=0.37e9 + 483 * _HELD
+    "windows of hours", _WINDOWS, 10, 4.7e-6, 1.0, 500, 0.37e9, 0, before=1, most_bytes=0.37e9 + 500 * _HELD
 )
-DAY_WINDOWS = Stage("windows of days", _WINDOWS, 10, 4.5e-6, 1.3, 224, 0.36e9, 0, is_of_day=True, of="small")
+DAY_WINDOWS = Stage("windows of days", _WINDOWS, 10, 3.1e-6, 0.9, 255, 0.36e9, 0, is_of_day=True, of="small")
 ADDED_UP = ("waste", "windows", "replicas")
 DAY_HOURS = Stage(
-    "hours of large days", ADDED_UP, 0, 8.5e-6, 0.7, 650, 0.3e9, 0,
-    is_of_day=True, of="large", is_by_hour=True, most_bytes=0.3e9 + 650 * _HELD,
+    "hours of large days", ADDED_UP, 0, 4.9e-6, 0.3, 400, 0.32e9, 0,
+    is_of_day=True, of="large", is_by_hour=True, most_bytes=0.32e9 + 400 * _HELD,
 )  # fmt: skip
 # Quality is made of the whole day: that is what a request takes here.
-DAY_UNION = Stage("union of large days", _WINDOWS, 10, 0.2e-6, 1.3, 0, 0.36e9, 0, is_of_day=True, of="large")
-_INDEX_BYTES = 2.5e9 + 0.33e9  # of five million rows at once (measure/id_hours.py)
+DAY_UNION = Stage("union of large days", _WINDOWS, 10, 0.2e-6, 0.6, 0, 0.35e9, 0, is_of_day=True, of="large")
+_INDEX_BYTES = 2.5e9 + 0.3e9  # of five million rows at once (measure/id_hours.py)
 ID_HOURS = Stage(
-    "index of ids", ("id_hours",), 1, 4.4e-6, 0.02, 1_460, 0.33e9, 24, is_of_day=True, most_bytes=_INDEX_BYTES
+    "index of ids", ("id_hours",), 1, 3.0e-6, 0.05, 1_710, 0.3e9, 24, is_of_day=True, most_bytes=_INDEX_BYTES
 )
 BARRIERS = (
     (JOIN,),
@@ -104,12 +104,12 @@ BARRIERS = (
 )  # each waits for the end of the one before
 STAGES = tuple(stage for stages in BARRIERS for stage in stages)
 
-INGEST_CORE_S = 86e-6  # a request: its spans are decoded, held to their contract and written by one process
-INGEST_CORES = 1.1  # that this process keeps busy meanwhile
+INGEST_CORE_S = 50e-6  # a request: its spans are decoded, held to their contract and written by one process
+INGEST_CORES = 1.7  # that this process keeps busy meanwhile
 RECORD_BYTES = 260  # a request in the parts that ingest writes
 LANDED_BYTES = 2_030  # a request in OTLP/JSON
-RUN_CORE_S = 7.5  # what the process of a run with workers takes beside ingest, on a history of a day
-COMMIT_S = 0.018  # that a part takes to count
+RUN_CORE_S = 3.6  # what the process of a run with workers takes beside ingest, on a history of a day
+COMMIT_S = 0.0125  # that a part takes to count
 
 _SIZES = (25_000, 100_000)  # requests an hour
 _FIRST_HOUR = 498_672  # since the Unix epoch, a midnight
