@@ -16,6 +16,7 @@ TOGETHER = {"attempts", "requests", "session_hours", "quality_labels"}  # they r
 OF_LAKES = {
     "federated_goodput",
     "published_until",
+    "shared_replicas",
     "shared_sources",
     "unlike_gates",
 }  # each row says of which lake it is
