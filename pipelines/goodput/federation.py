@@ -4,7 +4,7 @@ Lakes are of regions or clusters that landed and measured their telemetry apart.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -91,7 +91,8 @@ def _made(folder: Path) -> Iterator[None]:
         yield
     except BaseException:
         if not was_there:
-            folder.rmdir()
+            with suppress(OSError):  # what went wrong is to be told, not that the folder is not empty
+                folder.rmdir()
         raise
 
 

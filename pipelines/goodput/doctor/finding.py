@@ -39,4 +39,4 @@ def broken(subject: str, found: str, to_do: str) -> Finding:
 
 def _line(found: str) -> str:
     """What was found in one line: messages of errors have several."""
-    return " ".join(found.split())
+    return " ".join(line.strip() for line in found.splitlines())
