@@ -1,5 +1,6 @@
-"""An S3 server for the tests of this folder, and addresses in it that no other test uses."""
+"""Servers of S3 and of Azure for the tests of this folder, and addresses in them that no other test uses."""
 
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 from uuid import uuid4
@@ -8,6 +9,7 @@ import pytest
 
 pytest.importorskip("obstore", reason="obstore is not installed: pip install 'goodput[cluster]'")
 
+import azure_server
 from end_to_end.test_same_sources_same_tables import QUIET
 from s3_server import KEYS, program, s3_server
 
@@ -21,12 +23,39 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
+@pytest.fixture(scope="session")
+def azure(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    azurite = azure_server.program()
+    if azurite is None:
+        pytest.skip("no server of Azure's protocol: `azurite-blob` of azurite is not on the PATH")
+    with azure_server.azure_server(azurite, tmp_path_factory.mktemp("azure"), "lakes") as variables:
+        yield variables
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """A test that does not ask for the S3 server itself is of any store."""
+    if "url" in metafunc.fixturenames:
+        of_any_store = "endpoint" not in metafunc.fixturenames
+        metafunc.parametrize("url", ["s3", "az"] if of_any_store else ["s3"], indirect=True)
+
+
 @pytest.fixture
-def url(endpoint: str, monkeypatch: pytest.MonkeyPatch) -> str:
+def url(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """The address of a lake that is not there yet, with what its client needs in the environment."""
-    for name, value in {**KEYS, "AWS_ENDPOINT_URL": endpoint, "AWS_ALLOW_HTTP": "true"}.items():
+    if request.param == "az":
+        variables = request.getfixturevalue("azure")
+    else:
+        address = request.getfixturevalue("endpoint")
+        variables = {**KEYS, "AWS_ENDPOINT_URL": address, "AWS_ALLOW_HTTP": "true"}
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    return f"s3://lakes/{uuid4().hex}"
+    return f"{request.param}://lakes/{uuid4().hex}"
+
+
+def wrong_credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the client sign with keys that no server knows."""
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT_KEY", b64encode(b"another").decode())
 
 
 @pytest.fixture

@@ -9,6 +9,7 @@ import pytest
 
 from goodput.errors import StoreFailed, StoreRefused
 from goodput.plumbing.object_store.bucket import Bucket
+from plumbing.object_store.conftest import wrong_credentials
 from s3_server import KEYS, heedless_server
 
 CREATORS, ROUNDS = 6, 20
@@ -65,7 +66,7 @@ def test_the_server_of_that_test_passes_where_it_ignores_nothing(monkeypatch: py
 
 
 def test_wrong_credentials_are_told(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "wrong")
+    wrong_credentials(monkeypatch)
     with pytest.raises(StoreFailed, match="credentials"):
         Bucket(url).write("a", b"1")
 

@@ -27,6 +27,7 @@ from goodput.plumbing.spill import own_folder
 from goodput.plumbing.workspace import Workspace
 from goodput.receive.server import folder_for
 from goodput.run import Ran, run
+from plumbing.object_store.conftest import wrong_credentials
 from plumbing.object_store.test_store import assert_equal, everything
 from s3_server import watched
 
@@ -239,7 +240,7 @@ def test_a_store_that_fails_fails_the_run_and_leaves_what_is_published(
 ) -> None:
     zone.put({"one.csv": row("a")})
     zone.run()
-    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "another")
+    wrong_credentials(monkeypatch)
     with pytest.raises(StoreFailed, match="the object store failed"):
         zone.run()
     assert requests(zone) == ["a"]
