@@ -64,6 +64,7 @@ GoodputError                exit code 1: a run or a check failed
 """
 
 import errno
+import math
 import signal
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -104,14 +105,28 @@ class Mistake:
 
 
 class SettingsError(UsageError):
-    """Every mistake of a settings file at once."""
+    """Every mistake of a settings file at once, from top to end; `lines`: where keys stand, as far as that is known."""
 
-    def __init__(self, path: Path, mistakes: Sequence[Mistake]) -> None:
+    def __init__(self, path: Path, mistakes: Sequence[Mistake], lines: Mapping[str, int] | None = None) -> None:
         self.path = path
         self.mistakes = tuple(mistakes)
-        lines = [f"  {m.key}: {m.wrong}\n      right would be: {m.right}" for m in mistakes]
+        placed = sorted(((_line(m.key, lines or {}), m) for m in mistakes), key=lambda one: one[0] or math.inf)
+        told = [_told(m, f"line {line}, " if line else "") for line, m in placed]
         count = f"{len(mistakes)} mistake{'s' if len(mistakes) != 1 else ''}"
-        super().__init__("\n".join([f"{path}: {count}", *lines]))
+        super().__init__("\n".join([f"{path}: {count}", *told]))
+
+
+def _told(mistake: Mistake, place: str) -> str:
+    return f"  {place}{mistake.key}: {mistake.wrong}\n      right would be: {mistake.right}"
+
+
+def _line(key: str, lines: Mapping[str, int]) -> int | None:
+    """The line of a key, or of the nearest one around it that has a line."""
+    while key not in lines:
+        key, dot, _ = key.rpartition(".")
+        if not dot:
+            return None
+    return lines[key]
 
 
 class LandingMissing(UsageError):

@@ -44,41 +44,41 @@ model = "$.a[*]"
 """
 TOLD = """\
 goodput.toml: 18 mistakes
-  dialects.acme.layer: 'proxy' is not usable
+  line 3, dialects.acme.layer: 'proxy' is not usable
       right would be: 'client', 'gateway' or 'engine'
-  dialects.acme.match: would match every row
+  line 4, dialects.acme.match: would match every row
       right would be: a name, a scope, or attributes with at least one value each
-  dialects.acme.fields.model: 3 is not usable
+  line 5, dialects.acme.fields.model: 3 is not usable
       right would be: a table of keys and values
-  dialects.acme.kind: no such key
+  line 6, dialects.acme.kind: no such key
       right would be: covers_tries, fields, layer, match, outcome, reads
-  dialects.shop.outcome.success: no such key
+  line 11, dialects.shop.outcome.success: no such key
       right would be: attribute, cancelled, error, ok, timeout
-  dialects.mine.fields.input_token: attempts have no such column
+  line 18, dialects.mine.fields.input_token: attempts have no such column
       right would be: input_tokens, output_tokens, cached_input_tokens
-  dialects.mine.fields.layer: is no attribute of a row
+  line 19, dialects.mine.fields.layer: is no attribute of a row
       right would be: the key `layer` of the dialect
-  dialects.mine.fields.outcome: is no attribute of a row
+  line 20, dialects.mine.fields.outcome: is no attribute of a row
       right would be: the table `outcome` of the dialect
-  dialects.mine.fields.trace_id: is that of the span itself
+  line 21, dialects.mine.fields.trace_id: is that of the span itself
       right would be: leave trace_id out
-  dialects.mine.fields.ttft_s.unit: 'minutes' is no unit of a duration
+  line 22, dialects.mine.fields.ttft_s.unit: 'minutes' is no unit of a duration
       right would be: s, ms, us, ns
-  dialects.mine.fields.e2e_s.unit: None is no unit of a duration
+  line 23, dialects.mine.fields.e2e_s.unit: None is no unit of a duration
       right would be: s, ms, us, ns
-  dialects.mine.fields.model.unit: 'tokens': this column has no unit
+  line 24, dialects.mine.fields.model.unit: 'tokens': this column has no unit
       right would be: leave `unit` out
-  dialects.mine.fields.intended_at.unit: 's' is no time format
+  line 25, dialects.mine.fields.intended_at.unit: 's' is no time format
       right would be: epoch_s, epoch_ms, epoch_us, epoch_ns, iso8601, or a strptime format such as %Y-%m-%d %H:%M:%S
-  dialects.mine.fields.session_id.attribute: is empty
+  line 26, dialects.mine.fields.session_id.attribute: is empty
       right would be: the name of at least one attribute
-  dialects.lines.match.name: a JSON line has no name
+  line 31, dialects.lines.match.name: a JSON line has no name
       right would be: match.attributes
-  dialects.lines.fields: started_at is not mapped
-      right would be: started_at = { attribute = "...", unit = "..." }
-  dialects.lines.match.attributes: 'a..b' is no path in a JSON object
+  line 31, dialects.lines.match.attributes: 'a..b' is no path in a JSON object
       right would be: usage.input, or $.usage."input"
-  dialects.lines.fields.model: '$.a[*]' is no path in a JSON object
+  line 32, dialects.lines.fields: started_at is not mapped
+      right would be: started_at = { attribute = "...", unit = "..." }
+  line 33, dialects.lines.fields.model: '$.a[*]' is no path in a JSON object
       right would be: usage.input, or $.usage."input\""""
 
 

@@ -59,64 +59,65 @@ labelled_at = { column = "at", unit = "today" }
 # Spelled out: what a person who wrote all of this wrong reads.
 TOLD = """\
 goodput.toml: 27 mistakes
-  landing: is empty
+  line 2, landing: is empty
       right would be: at least one; without this key the default holds
-  windows_s: 7 s fits neither an hour nor a day
+  line 3, lakes: no such key
+      right would be: lake, rates
+  line 4, windows_s: 7 s fits neither an hour nor a day
       right would be: seconds that divide an hour, or whole hours that divide a day
-  latency_origin: 'user' is not usable
+  line 5, latency_origin: 'user' is not usable
       right would be: 'request' or 'attempt'
-  label_lateness_s: -1 is not usable
+  line 6, label_lateness_s: -1 is not usable
       right would be: greater than 0
-  limits.max_line_bytes: 0 is not usable
-      right would be: greater than 0
-  workloads.match.ttft: no such key
-      right would be: ttft_s
-  workloads.unassigned: this name means requests that no workload selects
-      right would be: another name
-  workloads.unassigned.tpot_s: true is not usable
-      right would be: a number
-  workloads.qa.retry_budget: -1 is not usable
-      right would be: greater than or equal to 0
-  workloads.qa.e2e_s: '1 s' is not usable
-      right would be: a number
-  workloads.qa.on_missing.ttft: 'drop' is not usable
-      right would be: 'fail' or 'pass'
-  workloads.qa.on_missing.tftt: 'tftt' is not usable
-      right would be: EACH_GATE
-  workloads.qa.quality.unlabeled: no such key
-      right would be: unlabelled
-  sources.bench.format: 'xml' is not usable
-      right would be: 'csv', 'jsonl' or 'parquet'
-  sources.bench.path: is missing
-      right would be: give it a value; `goodput init` shows an example
-  sources.bench.path_pattern: '(?P<route>.+' is no regular expression: missing ), unterminated subpattern at position 0
-      right would be: a regular expression of Python; each (?P<name>...) gives the column `name`
-  sources.bench.constants.pool: ['a'] is not usable
-      right would be: text, a number, true or false
-  sources.bench.columns.started_at: 3 is not usable
-      right would be: a table of keys and values
-  base: no such key
+  line 7, base: no such key
       right would be: alarms, attributes, cache_hit_min_ratio, channels, cluster, costs, dialects, disruptions, \
 events, export, label_lateness_s, lake, lake_cache, landing, latency_origin, leave_out, limits, long_context_tokens, \
 match_within, max_exact_requests, max_request_lifetime_s, max_session_s, metric_labels, notify, openslo, prices, \
 privacy, rates, receive, replicas, report, retention, schedule, serve, served_models, slices, slo, sources, \
 staleness_s, telemetry, windows_s, work, workloads
-  lakes: no such key
-      right would be: lake, rates
-  sources.runs.constants.poool: attempts has no such column
+  line 10, workloads.match.ttft: no such key
+      right would be: ttft_s
+  line 12, workloads.unassigned: this name means requests that no workload selects
+      right would be: another name
+  line 13, workloads.unassigned.tpot_s: true is not usable
+      right would be: a number
+  line 16, workloads.qa.e2e_s: '1 s' is not usable
+      right would be: a number
+  line 17, workloads.qa.retry_budget: -1 is not usable
+      right would be: greater than or equal to 0
+  line 18, workloads.qa.on_missing.ttft: 'drop' is not usable
+      right would be: 'fail' or 'pass'
+  line 18, workloads.qa.on_missing.tftt: 'tftt' is not usable
+      right would be: EACH_GATE
+  line 19, workloads.qa.quality.unlabeled: no such key
+      right would be: unlabelled
+  line 22, limits.max_line_bytes: 0 is not usable
+      right would be: greater than 0
+  line 24, sources.bench.path: is missing
+      right would be: give it a value; `goodput init` shows an example
+  line 25, sources.bench.format: 'xml' is not usable
+      right would be: 'csv', 'jsonl' or 'parquet'
+  line 26, sources.bench.path_pattern: '(?P<route>.+' is no regular expression: missing ), \
+unterminated subpattern at position 0
+      right would be: a regular expression of Python; each (?P<name>...) gives the column `name`
+  line 27, sources.bench.constants.pool: ['a'] is not usable
+      right would be: text, a number, true or false
+  line 28, sources.bench.columns.started_at: 3 is not usable
+      right would be: a table of keys and values
+  line 33, sources.runs.constants.poool: attempts has no such column
       right would be: pool
-  sources.runs.columns.ttft_s.unit: 'minutes' is no unit of a duration
-      right would be: s, ms, us, ns
-  sources.runs.columns.model.unit: 's': this column has no unit
-      right would be: leave `unit` out
-  sources.runs.columns.ended_at.tz: 'Mars/Olympus' is no time zone
-      right would be: an IANA name such as UTC or Europe/Berlin
-  sources.runs.columns: started_at is not mapped
+  line 34, sources.runs.columns: started_at is not mapped
       right would be: started_at = { column = "...", unit = "..." }
-  sources.judge.columns.labelled_at.unit: 'today' is no time format
-      right would be: epoch_s, epoch_ms, epoch_us, epoch_ns, iso8601, or a strptime format such as %Y-%m-%d %H:%M:%S
-  sources.judge.columns: no column identifies what a label judges
-      right would be: one of request_key, response_id, trace_id, span_id, session_id"""
+  line 35, sources.runs.columns.ttft_s.unit: 'minutes' is no unit of a duration
+      right would be: s, ms, us, ns
+  line 36, sources.runs.columns.model.unit: 's': this column has no unit
+      right would be: leave `unit` out
+  line 37, sources.runs.columns.ended_at.tz: 'Mars/Olympus' is no time zone
+      right would be: an IANA name such as UTC or Europe/Berlin
+  line 43, sources.judge.columns: no column identifies what a label judges
+      right would be: one of request_key, response_id, trace_id, span_id, session_id
+  line 45, sources.judge.columns.labelled_at.unit: 'today' is no time format
+      right would be: epoch_s, epoch_ms, epoch_us, epoch_ns, iso8601, or a strptime format such as %Y-%m-%d %H:%M:%S"""
 
 
 def write(folder: Path, text: str) -> Path:

@@ -28,7 +28,7 @@ def lake_of_checked(config: Path | None, lake: Path | None) -> Path | None:
     `lake` is what the command line names instead of the settings' own. Files of other formats (OpenSLO) that the
     settings name may have changed since, so these are always checked. Raises SettingsError.
     """
-    document, digest = read_settings_file(config)
+    document, digest, _ = read_settings_file(config)
     address = document.get("lake", DEFAULT_LAKE) if lake is None else named(lake)
     if "openslo" in document or not isinstance(address, str) or url_of(address) is not None:
         return None

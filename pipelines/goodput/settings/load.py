@@ -1,4 +1,4 @@
-"""Reads goodput.toml into Settings, or lists every mistake in it with its key and what would be right."""
+"""Reads goodput.toml into Settings, or lists every mistake in it with its line, its key and what would be right."""
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from goodput.errors import Mistake, SettingsError
 from goodput.settings.alarm_mistakes import alarm_mistakes
 from goodput.settings.dialects import DeclaredDialect, dialect_mistakes
+from goodput.settings.key_lines import key_lines
 from goodput.settings.lake_address import DEFAULT_FILE, named
 from goodput.settings.lake_cache import lake_mistakes
 from goodput.settings.mistakes import mistakes_in
@@ -28,7 +29,8 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
     Raises SettingsError with all mistakes of the file, unreadable TOML included.
     """
     file = path or DEFAULT_FILE
-    document, digest = read_settings_file(path)
+    document, digest, text = read_settings_file(path)
+    lines = key_lines(text, document)
     document, slo_wrong = _with_objectives(file, document)
     mapped_wrong = [
         m for name, source in _usable(document, "sources", TableSource) for m in mapping_mistakes(name, source)
@@ -42,10 +44,10 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
     try:
         settings = Settings.model_validate(document)
     except ValidationError as error:
-        raise SettingsError(file, [*mistakes_in(error), *mapped_wrong, *slo_wrong]) from None
+        raise SettingsError(file, [*mistakes_in(error), *mapped_wrong, *slo_wrong], lines) from None
     wrong = [*mapped_wrong, *slo_wrong, *alarm_mistakes(settings)]
     if wrong:
-        raise SettingsError(file, wrong)
+        raise SettingsError(file, wrong, lines)
     overrides: dict[str, Any] = {"base": file.absolute().parent, "file_digest": digest}
     if landing:
         overrides["landing"] = tuple(map(named, landing))
@@ -53,7 +55,7 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
         overrides["lake"] = named(lake)
     settings = settings.model_copy(update=overrides)
     if wrong := list(lake_mistakes(settings.lake, settings.channels)):
-        raise SettingsError(file, wrong)
+        raise SettingsError(file, wrong, lines)
     return settings
 
 

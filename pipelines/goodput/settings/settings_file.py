@@ -10,24 +10,26 @@ from goodput.settings.lake_address import DEFAULT_FILE
 
 
 class SettingsFile(NamedTuple):
-    """What a settings file says, unchecked, and the digest of its bytes; empty where there is none."""
+    """What a settings file says, unchecked, the digest of its bytes, and its text; empty where there is none."""
 
     document: dict[str, Any]
     digest: str
+    text: str
 
 
 def read_settings_file(path: Path | None) -> SettingsFile:
     """The file at `path`, or the default one where it exists. Raises SettingsError for what is no readable TOML."""
     file = path or DEFAULT_FILE
     if path is None and not file.exists():
-        return SettingsFile({}, "")
+        return SettingsFile({}, "", "")
     try:
         content = file.read_bytes()
     except OSError as error:
         right = "a readable TOML file; `goodput init` writes one"
         raise SettingsError(file, [Mistake(str(file), error.strerror or str(error), right)]) from error
     try:
-        return SettingsFile(tomllib.loads(content.decode("utf-8")), sha256(content).hexdigest())
+        text = content.decode("utf-8")
+        return SettingsFile(tomllib.loads(text), sha256(content).hexdigest(), text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(file, [Mistake("TOML", str(error), "valid TOML in UTF-8")]) from error
     except UnicodeDecodeError as error:
