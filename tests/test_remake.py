@@ -3,6 +3,7 @@
 Each lake ends equal to one that was never damaged.
 """
 
+import random
 import re
 import shutil
 from pathlib import Path
@@ -13,10 +14,12 @@ from polars.testing import assert_frame_equal
 from typer.testing import CliRunner
 
 from collect.telemetry import CHAT, SECOND_NS, START_NS, put, span, spans_line
+from end_to_end.test_same_sources_same_tables import QUIET, sources
 from goodput.cli.main import app
 from goodput.contracts import arrow_schema
 from goodput.errors import LakeUnreadable, PartitionsBlocked, SourceLies, SourceUnknown
 from goodput.plumbing.catalog import Part
+from goodput.plumbing.published_copy import published_copy
 from goodput.plumbing.workspace import Workspace
 from goodput.run import Ran, run
 from published import RESTATED, copied, table
@@ -180,6 +183,23 @@ def test_what_was_restated_is_taken_from_what_was_published(config: Path) -> Non
     Workspace(config).lake.database.unlink()
     with pytest.raises(LakeUnreadable, match="restatements"):
         run(Workspace(config))
+
+
+def test_each_part_that_only_the_database_remembers_can_be_put_back(tmp_path: Path) -> None:
+    """Of several windows and slices, some without a value: bytes are the same where the order of rows is."""
+    files = sources(random.Random(11))
+    config = tmp_path / "goodput.toml"
+    config.write_text(QUIET)
+    for suffix in (".csv", ".jsonl"):  # spans come after the rows of the same hours
+        for name in files:
+            if name.endswith(suffix):
+                put(tmp_path / f"landing/{name}", files[name])
+        run(Workspace(config))
+    lake = Workspace(config).lake
+    for name in ("goodput", "restatements"):
+        parts = [part for parts in lake.catalog[name].parts.values() for part in parts]
+        assert max(part.rows for part in parts) > 20
+        assert [part for part in parts if published_copy(lake, name, part) is None] == []
 
 
 def test_the_landing_index_and_the_places_of_copies_are_looked_up_anew(

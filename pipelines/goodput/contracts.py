@@ -94,6 +94,10 @@ class Contract:
         """Names of the key columns, in order."""
         return tuple(column.name for column in self.columns if column.primary_key)
 
+    def in_order(self, rows: "pl.DataFrame") -> "pl.DataFrame":
+        """Rows in the order of a part, NULL last, for a table whose `order` is columns alone."""
+        return rows.sort([name.strip() for name in self.order.split(",")], nulls_last=True)
+
     @property
     def meaning(self) -> list[object]:
         """What decides the rows of the table: its columns and rules, whatever their descriptions say."""

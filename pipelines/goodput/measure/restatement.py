@@ -73,7 +73,8 @@ def restate(now: pl.DataFrame, before: pl.DataFrame, computed_at: datetime) -> t
     # a column that an older version did not have says nothing new of what was published
     values = [name for name in now.columns if name not in _KEY and name in before.columns]
     old = before.select(*_KEY, *RESTATED, pl.struct(values).alias("was"))
-    both = now.with_columns(pl.struct(values).alias("is")).join(old, on=_KEY, how="left", nulls_equal=True)
+    now = now.with_columns(pl.struct(values).alias("is"))
+    both = now.join(old, on=_KEY, how="left", nulls_equal=True, maintain_order="left")
     same = pl.col("was").eq_missing(pl.col("is"))
     known = pl.col("revision").is_not_null()
     both = both.with_columns(
@@ -104,4 +105,4 @@ def _restatements(rows: pl.DataFrame, before: pl.DataFrame, restated_at: datetim
         restated_at=pl.lit(restated_at),
         sources=pl.lit([], pl.List(pl.String)),
     )
-    return _shaped(changed, "restatements")
+    return contract("restatements").in_order(_shaped(changed, "restatements"))

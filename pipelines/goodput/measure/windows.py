@@ -162,9 +162,7 @@ def _measured(
     goodput = _rows(connection, "goodput", RESTATED)
     failures = _rows(connection, "gate_failures")
     loads = _rows(connection, "load_windows") if is_base_asked else _empty("load_windows")
-    return Measured(
-        _in_order("goodput", goodput), _in_order("gate_failures", failures), _in_order("load_windows", loads)
-    )
+    return Measured(goodput, failures, loads)
 
 
 def _add_up_hour(connection: duckdb.DuckDBPyConnection, hour: Batch) -> None:
@@ -186,15 +184,11 @@ def _empty(table: str) -> pl.DataFrame:
     return pl.DataFrame(arrow_schema(table).empty_table())
 
 
-def _in_order(table: str, rows: pl.DataFrame) -> pl.DataFrame:
-    return rows.sort(contract(table).primary_key, nulls_last=False)
-
-
 def _rows(connection: duckdb.DuckDBPyConnection, table: str, without: Sequence[str] = ()) -> pl.DataFrame:
     wanted = [field for field in arrow_schema(table) if field.name not in without]
     columns = ", ".join(f'"{field.name}"' for field in wanted)
     rows = connection.sql(f'SELECT {columns} FROM "{table}"').to_arrow_table()  # noqa: S608
-    return pl.DataFrame(rows.cast(pa.schema(wanted)))
+    return contract(table).in_order(pl.DataFrame(rows.cast(pa.schema(wanted))))
 
 
 def window_options(context: Context, batch: Batch) -> pa.Table:

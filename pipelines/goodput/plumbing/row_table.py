@@ -61,8 +61,7 @@ def _kept(lake: Lake, table: str, parts: Sequence[Part], remove: pl.DataFrame) -
 
 
 def _write(lake: Lake, table: str, rows: pl.DataFrame) -> Part:
-    order = [name.strip() for name in contract(table).order.split(",")]
-    return lake.write_part(table, ALL, rows.sort(order).to_arrow().cast(arrow_schema(table)), _NO_INPUTS)
+    return lake.write_part(table, ALL, contract(table).in_order(rows).to_arrow().cast(arrow_schema(table)), _NO_INPUTS)
 
 
 def _read(lake: Lake, part: Part, table: str, columns: Sequence[str]) -> pl.DataFrame:
