@@ -60,6 +60,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── SqlNotUnique            two files of one name below sql/
 ├── SqlUnreadable           a file below sql/ that cannot be parsed
 ├── RelationCycle           relations that are computed from each other
+├── NothingCalled           a node whose inputs call for none of its partitions
 └── UnknownRequest          no such request was published
 """
 
@@ -865,6 +866,17 @@ class RelationCycle(GoodputError):
         super().__init__(
             f"no order computes these relations, each reads the next: {' -> '.join(cycle)}.\n"
             "Take one of these reads out of its SQL file."
+        )
+
+
+class NothingCalled(GoodputError):
+    """A step of the plan none of whose inputs calls for a partition of it."""
+
+    def __init__(self, node: str, inputs: Sequence[str]) -> None:
+        self.node = node
+        super().__init__(
+            f"the node {node} would compute nothing: no input calls for a partition of it: {', '.join(inputs)}.\n"
+            "Give one an entry with `calls` in `lookaround`: OWN_HOURS where an hour is made from the same hour."
         )
 
 

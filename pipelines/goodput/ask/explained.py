@@ -10,7 +10,7 @@ from typing import Any
 
 from goodput.ask.cells import apart, plain, shown, significant
 from goodput.ask.database import Row
-from goodput.ask.gates import GateResult, Result, gates, headline
+from goodput.ask.gates import LATENCIES, GateResult, Result, gates, headline
 from goodput.ask.provenance import Fact, facts
 from goodput.ask.request_record import RequestRecord, place
 
@@ -138,12 +138,9 @@ def _gate(gate: GateResult) -> tuple[object, ...]:
         if gate.bound is not None and gate.measured != gate.bound:
             measured, bound = apart(gate.measured, gate.bound)
         measured += " s"
-    if gate.bound is not None and gate.gate not in _UNITLESS:
+    if gate.bound is not None and gate.gate in LATENCIES:
         bound += " s"
     return gate.gate, measured, bound, gate.result.value, "decided" if gate.decided else ""
-
-
-_UNITLESS = ("retries", "quality")
 
 
 def _attempt(attempt: Row, request: Row) -> tuple[object, ...]:

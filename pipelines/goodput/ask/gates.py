@@ -9,9 +9,10 @@ from enum import StrEnum
 
 from goodput.ask.cells import apart, plain, significant
 from goodput.ask.request_record import RequestRecord
-from goodput.settings.gates import GATES, LATENCY_GATES
+from goodput.settings.gates import COUNT_GATES, GATES, LATENCY_GATES
 
-LATENCIES: Mapping[str, str] = {name: gate.measured for name, gate in LATENCY_GATES.items()}
+LATENCIES: dict[str, str] = {name: gate.measured for name, gate in LATENCY_GATES.items()}
+MEASURED: Mapping[str, str] = LATENCIES | {name: gate.measured for name, gate in COUNT_GATES.items()}
 
 
 _BETWEEN_TOKENS = (
@@ -34,10 +35,10 @@ class Result(StrEnum):
 
 @dataclass(frozen=True)
 class GateResult:
-    """One gate of a request: measured value and bound (seconds, or retries), and whether it decided."""
+    """One gate of a request: measured value and bound (seconds, or a count), and whether it decided."""
 
     gate: str
-    measured: str | float | None
+    measured: str | float | int | None
     bound: float | None
     result: Result
     decided: bool
@@ -64,12 +65,10 @@ def _measured(record: RequestRecord, gate: str) -> str | float | None:
     request = record.request
     if gate == "success":
         return plain(request["outcome"])
-    if gate == "retries":
-        return int(request["retry_count"])
     if gate == "quality":
         judged = [label["passed"] for label in record.labels if label["current"] and label["passed"] is not None]
         return f"{sum(judged)} of {len(judged)} labels pass" if judged else None
-    value: float | None = request[LATENCIES[gate]]
+    value: float | int | None = request[MEASURED[gate]]
     return value
 
 
@@ -90,7 +89,7 @@ def _result(record: RequestRecord, gate: str) -> Result:
 def _deciding(verdict: str, results: dict[str, Result]) -> str | None:
     decides = {
         "failed": (("success",), Result.failed),
-        "over_budget": (("retries",), Result.failed),
+        "over_budget": (tuple(COUNT_GATES), Result.failed),
         "slow": (tuple(LATENCIES), Result.failed),
         "rejected": (("quality",), Result.failed),
         "unevaluable": (GATES, Result.not_measured),
@@ -111,10 +110,17 @@ def _failure(record: RequestRecord, _: list[GateResult]) -> str:
     return f"the last attempt ended in {request['outcome']}" + (f" ({plain(', '.join(cause))})" if cause else "")
 
 
-def _over_budget(record: RequestRecord, _: list[GateResult]) -> str:
-    retries, budget = record.request["retry_count"], record.bounds.get("retries")
-    made = f"{retries} retr{'y' if retries == 1 else 'ies'}"
-    return f"{made}, more than the budget allows" if budget is None else f"{made}, and the budget is {budget:g}"
+def _over_budget(_: RequestRecord, found: list[GateResult]) -> str:
+    return "; ".join(_overruns(found))
+
+
+def _overruns(found: list[GateResult]) -> Iterator[str]:
+    results = {gate.gate: gate for gate in found if gate.result is Result.failed}
+    for name, counted in COUNT_GATES.items():
+        if over := results.get(name):
+            made = f"{over.measured} {counted.one if over.measured == 1 else counted.several}"
+            allowed = "more than the budget allows" if over.bound is None else f"and the budget is {over.bound:g}"
+            yield f"{made}, {allowed}"
 
 
 def _too_slow(record: RequestRecord, found: list[GateResult]) -> str:

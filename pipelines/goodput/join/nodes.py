@@ -8,7 +8,7 @@ from goodput.join.options import SETTINGS_TABLES, observed, places, source_files
 from goodput.join.shards import HOURS_IN_SHARDS, hours_alone
 from goodput.plumbing.compute import compute_sql
 from goodput.plumbing.hours import HOUR_NS, epoch_hour
-from goodput.plumbing.node import Context, Lookaround, Node
+from goodput.plumbing.node import OWN_HOURS, Context, Lookaround, Node
 
 
 def _of_requests(context: Context) -> Mapping[str, Lookaround]:
@@ -35,11 +35,11 @@ def _of_samples(_context: Context) -> Mapping[str, Lookaround]:
 
 
 def _of_names(_context: Context) -> Mapping[str, Lookaround]:
-    return {"serving_records": Lookaround(calls=(0, 0)), "sample_records": Lookaround(calls=(0, 0))}
+    return {"serving_records": OWN_HOURS, "sample_records": OWN_HOURS}
 
 
 def _of_labels(_context: Context) -> Mapping[str, Lookaround]:
-    return {"label_records": Lookaround(calls=(0, 0))}
+    return {"label_records": OWN_HOURS}
 
 
 JUDGED_HOURS = Node(

@@ -4,7 +4,7 @@ import pyarrow as pa
 
 from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.pseudonyms import Pseudonyms
-from goodput.settings.gates import LATENCY_GATES, LatencyName
+from goodput.settings.gates import COUNT_GATES, LATENCY_GATES, LatencyName
 from goodput.settings.model import Settings, Workload
 
 _LONGEST_S = 9.2e9  # 291 years, which in nanoseconds a whole number of SQL still holds
@@ -37,7 +37,7 @@ def _row(name: str, ordinal: int, item: Workload, called: Pseudonyms) -> dict[st
             {"name": key, "globs": called.of_globs(globs) if key in called.names else list(globs)}
             for key, globs in match.attributes.items()
         ],
-        "retries_bound": item.retry_budget,
+        **{f"{name}_bound": getattr(item, gate.setting) for name, gate in COUNT_GATES.items()},
         **{f"{gate}_bound_ns": _nanoseconds(bound[gate]) for gate in LATENCY_GATES},
         **{
             f"{gate}_missing_passes": bound[gate] is not None and item.on_missing.get(gate) == "pass"

@@ -2,9 +2,7 @@
 
 from collections.abc import Mapping
 
-from goodput.plumbing.node import Context, Lookaround
-
-OWN_HOURS = Lookaround(calls=(0, 0))
+from goodput.plumbing.node import OWN_HOURS, Context, Lookaround
 
 
 def lookaround(context: Context) -> Mapping[str, Lookaround]:

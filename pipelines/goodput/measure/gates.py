@@ -5,7 +5,7 @@ import pyarrow as pa
 
 from goodput.join.workloads import bounds
 from goodput.plumbing.parameters import PARAMETERS
-from goodput.settings.gates import GATES, LATENCY_GATES
+from goodput.settings.gates import COUNT_GATES, GATES, LATENCY_GATES
 from goodput.settings.model import Settings, Workload
 
 
@@ -19,7 +19,7 @@ def gate_order() -> pa.Table:
 def gate_rows(settings: Settings) -> pa.Table:
     """One row per workload and gate that is set, or one without a gate where none is.
 
-    The bound of a latency gate is in seconds, of `retries` a count, of `quality` the least score.
+    The bound of a latency gate is in seconds, of a gate on a count that count, of `quality` the least score.
     """
     rows = [
         {
@@ -48,8 +48,10 @@ def _gates(workload: Workload) -> dict[str | None, float | None]:
     gates: dict[str | None, float | None] = {
         gate: bound for gate, bound in bounds(workload).items() if bound is not None
     }
-    if workload.retry_budget is not None:
-        gates["retries"] = float(workload.retry_budget)
+    for name, gate in COUNT_GATES.items():
+        bound = getattr(workload, gate.setting)
+        if bound is not None:
+            gates[name] = float(bound)
     if workload.quality is not None:
         gates["quality"] = workload.quality.min_score
     return gates

@@ -18,7 +18,7 @@ from goodput.plumbing.catalog import Table
 from goodput.plumbing.gathered import gathered
 from goodput.plumbing.hours import epoch_hour
 from goodput.plumbing.lake import Lake
-from goodput.plumbing.node import Batch, Context, Lookaround
+from goodput.plumbing.node import OWN_HOURS, Batch, Context, Lookaround
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect, read_parts
 
@@ -30,7 +30,7 @@ def lookaround(context: Context) -> Mapping[str, Lookaround]:
     reach = context.request_reach_h
     return {
         "attempts": Lookaround(1, reach, calls=(reach, 0)),
-        "replica_samples": Lookaround(calls=(0, 0)),
+        "replica_samples": OWN_HOURS,
         "replica_names": Lookaround(1, 1, calls=(0, 0)),
     }
 

@@ -29,7 +29,7 @@ from goodput.measure.percentiles import partition_size, size_options
 from goodput.plumbing import source_ledger
 from goodput.plumbing.catalog import ALL
 from goodput.plumbing.compute import compute_sql, grains, measured_range, target_hours
-from goodput.plumbing.node import Node
+from goodput.plumbing.node import OWN_HOURS, Node
 
 COVERAGE = Node(
     "coverage",
@@ -98,7 +98,7 @@ WASTE = Node(
     ("waste",),
     "Where dollars, GPU time and tokens went, by window, slice and bucket.",
     compute_sql,
-    lookaround=lambda _: {"cost_ledger": coverage.OWN_HOURS},
+    lookaround=lambda _: {"cost_ledger": OWN_HOURS},
     from_settings={
         "ledger_options": cost_ledger.ledger_options,
         "workload_rules": workload_rows,
@@ -117,7 +117,7 @@ QUALITY = Node(
     ("quality", "label_rates"),
     "What evaluators and the quality gate say of delivered answers, and how evenly they judge.",
     compute_sql,
-    lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), coverage.OWN_HOURS),
+    lookaround=lambda _: dict.fromkeys(("requests", "quality_labels"), OWN_HOURS),
     from_settings={"workload_rules": workload_rows, "slice_options": slices.slice_options},
     from_batch={"grains": grains, "measured_range": measured_range},
 )

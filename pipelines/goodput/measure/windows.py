@@ -20,7 +20,7 @@ from goodput.measure.window_quantiles import compute_quantiles
 from goodput.plumbing.compute import compute_each, load, write_windows
 from goodput.plumbing.graph import closure
 from goodput.plumbing.hours import HOUR_NS, epoch_hour, hour_label
-from goodput.plumbing.node import STORED, Batch, Context, Lookaround, Parts, hours_in
+from goodput.plumbing.node import OWN_HOURS, STORED, Batch, Context, Lookaround, Parts, hours_in
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect
 from goodput.settings.model import Settings
@@ -59,7 +59,7 @@ def lookaround(context: Context) -> Mapping[str, Lookaround]:
         "requests": Lookaround(0, reach, calls=(reach, 0)),
         "attempts": Lookaround(0, reach),
         "session_hours": Lookaround(sessions, sessions),
-        "waste": Lookaround(calls=(0, 0)),
+        "waste": OWN_HOURS,
     }
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from goodput.contracts import arrow_schema, contract, stored_tables
+from goodput.errors import NothingCalled
 from goodput.plumbing import source_ledger
 from goodput.plumbing.blocked import Blocked
 from goodput.plumbing.catalog import ALL, Part
@@ -46,6 +47,9 @@ class Lookaround:
     before: int = 0
     after: int = 0
     calls: tuple[int, int] | None = None
+
+
+OWN_HOURS = Lookaround(calls=(0, 0))  # an hour of this input calls for the same hour, which reads nothing beyond it
 
 
 @dataclass(frozen=True)
@@ -286,10 +290,15 @@ def hours_in(partition: str) -> Sequence[str]:
 
 
 def partitions_of(node: Node, context: Context) -> set[str]:
-    """Every partition that the inputs of a node call for, and those that it has made before."""
+    """Every partition that the inputs of a node call for, and those that it has made before.
+
+    Raises NothingCalled where no input can call for any: its tables would be empty for ever.
+    """
     made = set(context.lake.catalog[node.tables[0]].parts)
     if node.partition == "none":
         return {ALL}
+    if not node.also and all(around.calls is None for around in node.lookaround(context).values()):
+        raise NothingCalled(node.name, node.inputs)
     called = set(node.also(context)) if node.also else set()
     if node.partition == "day":
         return called | made

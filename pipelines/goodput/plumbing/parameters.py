@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pyarrow as pa
 
-from goodput.settings.gates import LATENCY_GATES
+from goodput.settings.gates import COUNT_GATES, LATENCY_GATES
 
 _Fields = Iterable[tuple[str, pa.DataType]]
 _TEXT, _INT, _FLOAT, _FLAG = pa.string(), pa.int64(), pa.float64(), pa.bool_()
@@ -148,7 +148,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             ("unit", _TEXT),
             *_columns(("model", "route", "pool", "tenant"), _TEXTS),
             ("attributes", pa.list_(pa.struct([("name", _TEXT), ("globs", _TEXTS)]))),
-            ("retries_bound", _INT),
+            *_columns((f"{gate}_bound" for gate in COUNT_GATES), _INT),
             *_columns((f"{gate}_bound_ns" for gate in LATENCY_GATES), _INT),
             *_columns((f"{gate}_missing_passes" for gate in LATENCY_GATES), _FLAG),
             ("has_quality", _FLAG),

@@ -75,7 +75,8 @@ class Settled:
     def _state(self, node: Node) -> str:
         catalog = self._context.lake.catalog
         versions = [catalog[table].version for table in (*node.inputs, *node.consults, *node.tables)]
-        return fingerprint(self.rules[node.name], self._settings, versions, self._context.observed_ns)
+        around = {table: vars(hours) for table, hours in node.lookaround(self._context).items()}
+        return fingerprint(self.rules[node.name], self._settings, versions, self._context.observed_ns, around)
 
     def remember(self, finished: Sequence[Node]) -> None:
         """Note the nodes that have run to their end without a blocked partition. Raises LakeUnwritable."""

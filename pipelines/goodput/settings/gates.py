@@ -7,7 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+CountName = Literal["retries"]
 LatencyName = Literal["ttft", "tpot", "e2e", "itl_p95", "jitter", "deadline"]
+
+
+@dataclass(frozen=True)
+class CountGate:
+    """A gate on a whole number: the key that sets it, the column of `requests` that it bounds, and what is counted.
+
+    `one` and `several`: its word for one and for any other number.
+    """
+
+    setting: str
+    measured: str
+    one: str
+    several: str
 
 
 @dataclass(frozen=True)
@@ -23,6 +37,9 @@ class LatencyGate:
     bounds_load: bool = True
 
 
+COUNT_GATES: Mapping[CountName, CountGate] = {
+    "retries": CountGate("retry_budget", "retry_count", "retry", "retries"),
+}
 LATENCY_GATES: Mapping[LatencyName, LatencyGate] = {
     "ttft": LatencyGate("ttft_s", "ttft_s"),
     "tpot": LatencyGate("tpot_s", "tpot_s"),
@@ -31,4 +48,4 @@ LATENCY_GATES: Mapping[LatencyName, LatencyGate] = {
     "jitter": LatencyGate("jitter_s", "jitter_s"),
     "deadline": LatencyGate("completion_window_s", "e2e_s", bounds_load=False),
 }
-GATES: tuple[str, ...] = ("success", "retries", *LATENCY_GATES, "quality")
+GATES: tuple[str, ...] = ("success", *COUNT_GATES, *LATENCY_GATES, "quality")
