@@ -320,7 +320,15 @@ def test_rules_are_tested_on_made_up_series(say: Say, tmp_path: Path) -> None:
     (tmp_path / "quarters.toml").write_text("windows_s = [900, 3600]\n[alarms]\nwindow_s = 900\n")
     assert "3 expectation(s) hold" in say("test", "drift.yaml", "--config", "quarters.toml")
     (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("at_hour: 740", "at_hour: 721"))
-    assert "hour 721: p99_ttft_s_page pool=a is inactive, not firing" in say("test", "drift.yaml", code=1)
+    told = " ".join(say("test", "drift.yaml", code=1).split())
+    assert "once 721 hours are over, p99_ttft_s_page pool=a is inactive, not firing" in told
+    fires = int(told.partition("over all of them it is firing once ")[2].split()[0])
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("at_hour: 740", f"at_hour: {fires}"))
+    assert "3 expectation(s) hold" in say("test", "drift.yaml")
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("at_hour: 740", f"at_hour: {fires - 1}"))
+    assert "is inactive, not firing" in " ".join(say("test", "drift.yaml", code=1).split())
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("pool: b}, state: inactive", "pool: b}, state: firing"))
+    assert "it never fires over all of them" in " ".join(say("test", "drift.yaml", code=1).split())
     (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("0.6x744", "0.6 744"))
     assert "'0.6' is no stretch of hours right would be: LEVELxHOURS" in " ".join(
         say("test", "drift.yaml", code=2).split()

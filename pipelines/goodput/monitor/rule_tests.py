@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -98,7 +99,23 @@ def broken(tests: RuleTests, settings: Settings) -> Iterator[str]:
         states = [row["state"] for row in found if _is(row, expected)]
         if states != [expected.state]:
             where = " ".join([expected.rule, *(f"{name}={value}" for name, value in expected.labels.items())])
-            yield f"hour {expected.at_hour}: {where} is {' and '.join(states) or 'not there'}, not {expected.state}"
+            known = " and ".join(states) or "not there"
+            is_it = f"once {expected.at_hour} hours are over, {where} is {known}, not {expected.state}"
+            yield f"{is_it}; {_when(rows, settings, expected)}"
+
+
+def _when(rows: Mapping[str, pl.DataFrame], settings: Settings, expected: Expected) -> str:
+    """When the alarm changes over all hours of the series."""
+    last = pl.concat(frame["window_start"] for frame in rows.values()).max()
+    assert isinstance(last, datetime)  # noqa: S101
+    until = last + timedelta(seconds=settings.alarms.window_s)
+    events = [event for event in Evaluation(Evidence(rows, settings), until).new_events([]) if _is(event, expected)]
+    changes = [
+        f"{event['transition']} once {(event['occurred_at'] - _MONDAY) / timedelta(hours=1):g} are over"
+        for event in sorted(events, key=itemgetter("occurred_at"))
+        if event["transition"] != "firing" or event["occurred_at"] == event["starts_at"]
+    ]
+    return f"over all of them it is {', '.join(changes)}" if changes else "it never fires over all of them"
 
 
 def _is(row: Mapping[str, Any], expected: Expected) -> bool:
