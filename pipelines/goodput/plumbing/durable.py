@@ -4,7 +4,7 @@ A rename or a new name is in the folder, not in the file, and reaches the disk w
 """
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from os.path import dirname
 from pathlib import Path
@@ -17,13 +17,21 @@ def sync(files: Iterable[Path | str]) -> None:
     paths = [str(file) for file in files]
     parents = {dirname(path) or "." for path in paths}
     folders = parents | {dirname(folder) or "." for folder in parents}
-    if len(paths) == 1:
-        _sync(paths[0])
-    elif paths:
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            list(pool.map(_sync, paths))
-    for folder in sorted(folders):
-        _sync(folder)
+    _sync_all(paths)
+    _sync_all(sorted(folders))
+
+
+def _sync_all(paths: Sequence[str]) -> None:
+    if len(paths) < 2:
+        _sync_each(paths)
+        return
+    with ThreadPoolExecutor(_AT_ONCE) as pool:  # a future for each path would take longer than to write it
+        list(pool.map(_sync_each, (paths[first::_AT_ONCE] for first in range(_AT_ONCE))))
+
+
+def _sync_each(paths: Iterable[str]) -> None:
+    for path in paths:
+        _sync(path)
 
 
 def _sync(path: str) -> None:
