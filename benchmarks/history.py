@@ -18,7 +18,6 @@ from benchmarks.made_history import END_HOUR, late_label, more_spans, request_ke
 from benchmarks.table import Row, counted, peak_memory, seconds, times_as_long
 
 DAYS = (2, 90)
-SPANS_ONLY_DAYS = (2, 10)
 FIRST_RUN_HOUR_S = 0.1
 NOTHING_NEW_S = 3.0
 NOTHING_NEW_BELOW = 300 * 10**6
@@ -41,9 +40,9 @@ _COMMANDS: Mapping[str, Sequence[str]] = {
 def rows(share: float) -> Iterator[Row]:
     """The long history beside the short one, and a first run over gateway spans alone."""
     short, long = DAYS
-    yield from compare(short, max(short + 1, round(long * share)))
-    short, long = SPANS_ONLY_DAYS
-    yield first_hour(short, max(short + 1, round(long * share)))
+    long = max(short + 1, round(long * share))
+    yield from compare(short, long)
+    yield first_hour(short, long)
 
 
 def compare(short: int, long: int) -> Iterator[Row]:
