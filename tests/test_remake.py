@@ -185,21 +185,63 @@ def test_what_was_restated_is_taken_from_what_was_published(config: Path) -> Non
         run(Workspace(config))
 
 
-def test_each_part_that_only_the_database_remembers_can_be_put_back(tmp_path: Path) -> None:
-    """Of several windows and slices, some without a value: bytes are the same where the order of rows is."""
+@pytest.fixture(scope="module")
+def restated(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Several windows and slices, some without a value, of hours that changed twice after they had been published."""
+    folder = tmp_path_factory.mktemp("restated")
     files = sources(random.Random(11))
-    config = tmp_path / "goodput.toml"
+    config = folder / "goodput.toml"
     config.write_text(QUIET)
-    for suffix in (".csv", ".jsonl"):  # spans come after the rows of the same hours
-        for name in files:
-            if name.endswith(suffix):
-                put(tmp_path / f"landing/{name}", files[name])
+    spans = sorted(name for name in files if name.startswith("spans"))
+    for names in ([name for name in files if name.endswith(".csv")], spans[:1], spans[1:]):
+        for name in names:
+            put(folder / f"landing/{name}", files[name])
         run(Workspace(config))
-    lake = Workspace(config).lake
+    return config
+
+
+def of(config: Path, name: str) -> list[Part]:
+    parts = Workspace(config).lake.catalog[name].parts
+    return [part for of_partition in parts.values() for part in of_partition]
+
+
+def test_each_part_that_only_the_database_remembers_can_be_put_back(restated: Path) -> None:
+    """Bytes are the same where the order of rows is."""
+    lake = Workspace(restated).lake
     for name in ("goodput", "restatements"):
-        parts = [part for parts in lake.catalog[name].parts.values() for part in parts]
-        assert max(part.rows for part in parts) > 20
-        assert [part for part in parts if published_copy(lake, name, part) is None] == []
+        assert max(part.rows for part in of(restated, name)) > 20
+        assert [part for part in of(restated, name) if published_copy(lake, name, part) is None] == []
+
+
+def test_so_can_several_parts_of_one_partition(restated: Path, tmp_path: Path) -> None:
+    config = copied(restated, tmp_path / "mine")
+    before = {part.path: part.path.read_bytes() for part in of(config, "restatements")}
+    assert len(before) > len({part.partition for part in of(config, "restatements")})
+    for path in before:
+        path.unlink()
+    verified = CliRunner().invoke(app, ["verify", "--repair", "--config", str(config)])
+    assert "nothing else has its rows" not in " ".join(verified.output.split())
+    assert {path: path.read_bytes() for path in before} == before
+
+
+@pytest.mark.parametrize("how", ["gone", "empty"])
+@pytest.mark.parametrize("name", ["serving_records", "goodput", "restatements"])
+def test_a_log_that_ends_before_what_was_published_stops_whoever_reads_it(
+    restated: Path, tmp_path: Path, name: str, how: str
+) -> None:
+    """What it has lost nothing else says: rows would be missing, or be restated once more."""
+    config = copied(restated, tmp_path / "mine")
+    newest = max((Workspace(config).lake.catalog[name].root / "_delta_log").glob("*.json"))
+    text = newest.read_bytes()
+    newest.unlink() if how == "gone" else newest.write_bytes(b"")
+    put(tmp_path / "mine/landing/late.jsonl", sources(random.Random(12))["spans-0.jsonl"])
+    with pytest.raises(LakeUnreadable, match=f"{name}/_delta_log.*published"):
+        run(Workspace(config))
+    verified = CliRunner().invoke(app, ["verify", "--config", str(config)])
+    assert verified.exit_code == 1
+    assert "_delta_log" in str(verified.exception)
+    newest.write_bytes(text)
+    run(Workspace(config))
 
 
 def test_the_landing_index_and_the_places_of_copies_are_looked_up_anew(

@@ -35,6 +35,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── LakeTooNew              the lake was written by a newer version
 ├── LakeTooOld              the lake was written by an older version and has to be rebuilt
 ├── LakeUnreadable          a file that the lake cannot do without is damaged
+├── HeadMissing             a lake in an object store whose head is gone
 ├── LakeBusy                another run holds the lake
 ├── LeaseLost               another machine has taken over a lake in an object store
 ├── StoreFailed             an object store that cannot be reached, or refuses what was asked
@@ -372,6 +373,17 @@ class LakeUnreadable(GoodputError):
             f"{path}: cannot be read: {' '.join(reason.split())}.\n"
             "Restore the file from a backup, or have `goodput rebuild` make the lake anew from the landing files, "
             "alarms and deliveries kept; the old one is kept beside it."
+        )
+
+
+class HeadMissing(GoodputError):
+    """A lake in an object store whose tables are there and whose head is not."""
+
+    def __init__(self, url: str, root: Path) -> None:
+        super().__init__(
+            f"{url}: head.json is missing, without which nothing says what is in the lake. Nothing was changed.\n"
+            "Restore that object from an older version of it, or name another prefix as `lake` and run: all is made "
+            f"anew from the landing files. If you emptied the prefix on purpose, delete {root} too."
         )
 
 

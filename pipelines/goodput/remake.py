@@ -15,6 +15,7 @@ from goodput.contracts import contract
 from goodput.nodes import APPENDED
 from goodput.plumbing import source_ledger
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.pinned import REMEMBERED
 from goodput.plumbing.pruned import read_pruned
 from goodput.plumbing.published_copy import published_copy, put_back
 from goodput.plumbing.row_table import read_rows
@@ -22,7 +23,6 @@ from goodput.plumbing.verify import Damage
 
 _LANDING_INDEX = "landed_files"
 _COMPUTED = frozenset({"joined", "measured"})
-_REMEMBERED = frozenset({"alarm_events", "goodput", "restatements"})
 _JUDGED_ANEW = frozenset(
     {"alarms", "alarm_series", "alarm_power"}
 )  # from what is published, and what alarm_events keeps
@@ -96,7 +96,7 @@ def _is_computed(damage: Damage) -> bool:
 
 def _copy(lake: Lake, damage: Damage) -> pa.Table | None:
     """What was published, where a computation would give other rows: revisions, what was restated, what alarms did."""
-    return published_copy(lake, damage.table, damage.part) if damage.table in _REMEMBERED else None
+    return published_copy(lake, damage.table, damage.part) if damage.table in REMEMBERED else None
 
 
 def _read_anew(lake: Lake, damages: list[Damage], found: Remaking) -> None:

@@ -15,6 +15,7 @@ from goodput.plumbing.checked_settings import note_checked
 from goodput.plumbing.database import publish, published
 from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
 from goodput.plumbing.node import Context, Node
+from goodput.plumbing.pinned import pin
 from goodput.plumbing.plan import Outcome, execute
 from goodput.plumbing.verify import Damage, damages, parts_of
 from goodput.plumbing.workspace import Workspace
@@ -110,6 +111,7 @@ def publish_database(workspace: Workspace) -> bool:
     """Bring the database up to what the lake holds; whether that changed it."""
     with workspace.telemetry.span("publish") as span:
         changed = publish(workspace.lake, gate_rows(workspace.settings)).changed
+        pin(workspace.lake)
         sweep(workspace.lake)
         delete_replaced(workspace.lake)
         note_checked(workspace.lake.root, workspace.settings.file_digest)

@@ -22,6 +22,7 @@ from goodput.errors import LakeUnreadable, LakeUnwritable
 from goodput.plumbing import interrupt
 from goodput.plumbing.durable import sync
 from goodput.plumbing.part_rows import read_part
+from goodput.plumbing.pinned import pins
 from goodput.plumbing.store import IN_FOLDER, Store
 from goodput.plumbing.torn_commits import forget_if_torn
 
@@ -93,10 +94,16 @@ class Table:
             if versions and forget_if_torn(self._lake_root, self.name, log / f"{newest:020d}.json"):
                 newest = max(versions - {newest}, default=-1)
         except FileNotFoundError:
-            return -1
+            newest = -1
         except OSError as error:
             raise LakeUnreadable(log, str(error)) from error
+        if self._pinned is not None and newest < self._pinned[0]:
+            raise LakeUnreadable(log, f"it ends with commit {newest}, and commit {self._pinned[0]} was published")
         return newest
+
+    @cached_property
+    def _pinned(self) -> tuple[int, int] | None:
+        return pins(self._lake_root).get(self.name)
 
     @property
     def is_uniform(self) -> bool:
@@ -117,6 +124,10 @@ class Table:
         for path, count, size_bytes in sorted(rows):
             part = _part(below, path, count, size_bytes)
             found.setdefault(part.partition, []).append(part)
+        pinned = self._pinned
+        if pinned is not None and self.version == pinned[0] and actions.num_rows != pinned[1]:
+            lists = f"as of commit {self.version} it lists {actions.num_rows} parts, and {pinned[1]} were published"
+            raise LakeUnreadable(self.root / "_delta_log", lists)
         return {partition: tuple(parts) for partition, parts in found.items()}
 
     @cached_property

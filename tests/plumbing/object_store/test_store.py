@@ -18,7 +18,15 @@ from typer.testing import CliRunner
 
 from end_to_end.test_same_sources_same_tables import sources
 from goodput.cli.main import app
-from goodput.errors import CacheOfAnotherLake, LakeBusy, LeaseLost, NotInObjectStore, NotPublished, SettingsError
+from goodput.errors import (
+    CacheOfAnotherLake,
+    HeadMissing,
+    LakeBusy,
+    LeaseLost,
+    NotInObjectStore,
+    NotPublished,
+    SettingsError,
+)
 from goodput.plumbing.alarm_actions import Action, add_action, read_actions
 from goodput.plumbing.database import LAKE_VARIABLE
 from goodput.plumbing.object_store.bucket import Bucket
@@ -228,6 +236,7 @@ def test_a_part_that_the_store_lost_is_named_and_made_again(machines: Machines, 
         bucket.delete([key])
     else:
         bucket.write(key, b"x" * part.size_bytes)
+    part.path.unlink()  # else the store is given it again
     found = CliRunner().invoke(app, ["verify", "--config", str(config)], env={"COLUMNS": "200"})
     assert found.exit_code == 1
     assert ("is missing" if harm == "deleted" else "holds other bytes") in found.output
@@ -259,6 +268,38 @@ def test_a_part_that_is_damaged_in_the_cache_alone_comes_again(machines: Machine
     assert CliRunner().invoke(app, ["verify", "--config", str(config)]).exit_code == 0
     assert not part.path.exists()
     assert_equal(everything(Workspace(config)), of_files(machines))
+
+
+def test_a_part_that_is_whole_here_alone_is_given_to_the_store_again(machines: Machines, few: dict[str, str]) -> None:
+    """The copy may be the last one: of what no source has, nothing else gives it again."""
+    land(machines, few)
+    lake = run_at(machines.named("a")).lake
+    before = everything(run_at(machines.named("b")))
+    bucket, parts = Bucket(machines.url), lake.catalog["source_ledger"].parts["all"]
+    for part in parts:
+        bucket.delete([str(part.path.relative_to(lake.root))])
+    verified = CliRunner().invoke(app, ["verify", "--config", str(machines.named("a"))])
+    assert verified.exit_code == 0, verified.output
+    for part in parts:
+        assert bucket.has(str(part.path.relative_to(lake.root)))
+        assert part.path.exists()
+    assert_equal(everything(run_at(machines.named("c"))), before)
+
+
+def test_a_lake_without_its_head_is_no_new_one(machines: Machines, few: dict[str, str]) -> None:
+    land(machines, few)
+    workspace = run_at(machines.named("a"))
+    before, bucket = everything(workspace), Bucket(machines.url)
+    head = bucket.read("head.json")
+    assert head is not None
+    bucket.delete(["head.json"])
+    for name in ("a", "b"):
+        with pytest.raises(HeadMissing, match=r"head\.json is missing"):
+            run(Workspace(machines.named(name)))
+    assert bucket.read("head.json") is None
+    assert_equal(everything(workspace), before)
+    bucket.write("head.json", head.content)
+    assert_equal(everything(run_at(machines.named("b"))), before)
 
 
 def test_a_driver_that_lost_its_lease_commits_nothing(

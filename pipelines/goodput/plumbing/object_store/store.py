@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, cast
 from uuid import uuid4
 
 from goodput.contracts import contract, stored_tables
-from goodput.errors import CacheOfAnotherLake, GoodputError
+from goodput.errors import CacheOfAnotherLake, GoodputError, HeadMissing, StoreFailed
 from goodput.plumbing.catalog import PARTITION, Part, Table
 from goodput.plumbing.database import ensure_deliveries
 from goodput.plumbing.erased import NOTED as ERASED
@@ -79,6 +79,14 @@ class ObjectStore(Store):
                 if not has_failed:
                     self._mirror.note(head.token)
 
+    def _check_new(self) -> None:
+        """Where there is no head there may be no lake either. Raises HeadMissing."""
+        has_files = (self._root / "lake.json").exists()
+        with suppress(StoreFailed):  # some servers make a bucket when it is first written to
+            has_files = has_files or any(self._keys(_FILES))
+        if has_files:
+            raise HeadMissing(self.url, self._root)
+
     def _bring_up_to_date(self, lock: WriteLock, head: LakeHead, *, is_silent: bool) -> None:
         if is_silent:
             self._mirror.fence(stored_tables())
@@ -105,7 +113,11 @@ class ObjectStore(Store):
         if self._is_holding:
             return
         with self._copying.unless_written() as was_broken_off:
-            head = None if was_broken_off is None else self._lease.read()
+            if was_broken_off is None:
+                return
+            head = self._lease.read()
+            if head is None and not published_only:
+                self._check_new()
             if head is not None:
                 self._pull_files(head, anyway=bool(was_broken_off))
                 if not published_only:
@@ -196,15 +208,20 @@ class ObjectStore(Store):
         return self._bucket.tags(f"{prefix}/")
 
     def damage(self, part: Part) -> str | None:
-        """What is wrong with a part in the store; one that is wrong here alone is deleted, and comes again."""
-        if wrong_with(part.path, part) is not None:
+        """What is wrong with a part in the store, unless a copy here is whole, which the store is given again.
+
+        A copy that is wrong here alone is deleted, and comes again.
+        """
+        is_whole_here = wrong_with(part.path, part) is None
+        if not is_whole_here:
             part.path.unlink(missing_ok=True)
         with tempfile.TemporaryDirectory(dir=self._root) as folder:
             found = Path(folder, part.path.name)
             self._bucket.download(self._key(part.path), found)
             wrong = wrong_with(found, part)
-        if wrong:
-            part.path.unlink(missing_ok=True)
+        if wrong and is_whole_here and self._is_holding:
+            self._bucket.write(self._key(part.path), part.path)
+            return None
         return wrong
 
     def reading(self, connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyConnection":
