@@ -314,6 +314,22 @@ expect:
 """
 
 
+def test_rules_are_tested_beside_objectives_and_on_ratios(say: Say, tmp_path: Path) -> None:
+    """Whatever else the settings watch sees rows of which nothing else is known."""
+    objective = '[slo.chat]\nobjective = 0.95\nworkload = "chat"\n'
+    bound = '[alarms.rules.low]\nkind = "absolute"\nmetric = "goodput_ratio"\nbelow = 0.5\nfor_windows = 2\n'
+    (tmp_path / "watched.toml").write_text(f"[workloads.chat]\nttft_s = 1.0\n{objective}{bound}")
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS)
+    assert "3 expectation(s) hold" in say("test", "drift.yaml", "--config", "watched.toml")
+    (tmp_path / "low.yaml").write_text(
+        'series: [{metric: goodput_ratio, labels: {workload: chat}, values: "0.9x100 0.3x24"}]\n'
+        "expect:\n"
+        "  - {at_hour: 101, rule: low, labels: {workload: chat}, state: pending}\n"
+        "  - {at_hour: 102, rule: low, labels: {workload: chat}, state: firing}\n"
+    )
+    assert "2 expectation(s) hold" in say("test", "low.yaml", "--config", "watched.toml")
+
+
 def test_rules_are_tested_on_made_up_series(say: Say, tmp_path: Path) -> None:
     (tmp_path / "drift.yaml").write_text(RULE_TESTS)
     assert "3 expectation(s) hold" in say("test", "drift.yaml")
@@ -329,6 +345,15 @@ def test_rules_are_tested_on_made_up_series(say: Say, tmp_path: Path) -> None:
     assert "is inactive, not firing" in " ".join(say("test", "drift.yaml", code=1).split())
     (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("pool: b}, state: inactive", "pool: b}, state: firing"))
     assert "it never fires over all of them" in " ".join(say("test", "drift.yaml", code=1).split())
+    (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("rule: p99_ttft_s_page", "rule: p99_tft_s_page"))
+    assert "no rule has this name: nearest are p99_ttft_s_page" in " ".join(say("test", "drift.yaml", code=1).split())
+    for wrong, told in (
+        ("0.6x8785", "more than a year"),
+        ("1e400x744", "no number"),
+        ("_x744", "no hour with a value"),
+    ):
+        (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("0.6x744", wrong))
+        assert told in " ".join(say("test", "drift.yaml", code=2).split())
     (tmp_path / "drift.yaml").write_text(RULE_TESTS.replace("0.6x744", "0.6 744"))
     assert "'0.6' is no stretch of hours right would be: LEVELxHOURS" in " ".join(
         say("test", "drift.yaml", code=2).split()

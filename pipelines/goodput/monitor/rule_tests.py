@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime, timedelta
+from difflib import get_close_matches
 from operator import itemgetter
 from typing import Annotated, Any, Literal, Self
 
@@ -14,6 +15,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field, field_validator, model_validator
 
+from goodput.contracts import polars_schema
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.grid import Floats
 from goodput.settings.metrics import AlarmMetric
@@ -109,7 +111,12 @@ def _when(rows: Mapping[str, pl.DataFrame], settings: Settings, expected: Expect
     last = pl.concat(frame["window_start"] for frame in rows.values()).max()
     assert isinstance(last, datetime)  # noqa: S101
     until = last + timedelta(seconds=settings.alarms.window_s)
-    events = [event for event in Evaluation(Evidence(rows, settings), until).new_events([]) if _is(event, expected)]
+    evaluation = Evaluation(Evidence(rows, settings), until)
+    names = {*settings.alarms.rules, *(one.rule for one in evaluation.rule_series)}
+    if expected.rule not in names:
+        near_names = get_close_matches(expected.rule, sorted(names), 3)
+        return f"no rule has this name{': nearest are ' + ', '.join(near_names) if near_names else ''}"
+    events = [event for event in evaluation.new_events([]) if _is(event, expected)]
     changes = [
         f"{event['transition']} once {(event['occurred_at'] - _MONDAY) / timedelta(hours=1):g} are over"
         for event in sorted(events, key=itemgetter("occurred_at"))
@@ -139,7 +146,12 @@ def _rows(series: GivenSeries, seed: int, window_s: int) -> tuple[str, pl.DataFr
         *(pl.lit(of).alias(name) for name in (metric.of,) if name),
         *(pl.lit(None, pl.Float64).alias(name) for name in (metric.beside, metric.body) if name),
     )
-    return metric.relation, frame.filter(pl.col(metric.column).is_finite())
+    given = frame.filter(pl.col(metric.column).is_finite())
+    others = {name: kind for name, kind in polars_schema(metric.relation).items() if name not in given.columns}
+    unknown = given.with_columns(pl.lit(None, kind).alias(name) for name, kind in others.items())
+    return metric.relation, unknown.with_columns(
+        pl.lit(value=False).alias("partial")
+    ) if "partial" in others else unknown
 
 
 def levels(text: str) -> Floats:
@@ -152,6 +164,11 @@ def levels(text: str) -> Floats:
         level = np.nan if found["level"] == "_" else float(found["level"])
         growth = float(found["factor"] or 1.0) ** np.arange(1, min(int(found["hours"]), _MOST_HOURS) + 1)
         parts.append(level * growth)
-    if not parts:
-        raise Unusable("no hour is given", "LEVELxHOURS, LEVEL*FACTORxHOURS or _xHOURS")
-    return np.concatenate(parts)[:_MOST_HOURS]
+    found_levels = np.concatenate(parts or [np.empty(0)])
+    if len(found_levels) > _MOST_HOURS:
+        raise Unusable(f"{text!r} is more than a year", f"at most {_MOST_HOURS} hours")
+    if np.isinf(found_levels).any():
+        raise Unusable(f"{text!r} has a value that is no number", "levels that a metric can have")
+    if np.isnan(found_levels).all():
+        raise Unusable("no hour with a value is given", "LEVELxHOURS, LEVEL*FACTORxHOURS or _xHOURS")
+    return found_levels
