@@ -148,25 +148,24 @@ def _rows(series: GivenSeries, seed: int, window_s: int) -> tuple[str, pl.DataFr
     )
     given = frame.filter(pl.col(metric.column).is_finite())
     others = {name: kind for name, kind in polars_schema(metric.relation).items() if name not in given.columns}
-    unknown = given.with_columns(pl.lit(None, kind).alias(name) for name, kind in others.items())
-    return metric.relation, unknown.with_columns(
-        pl.lit(value=False).alias("partial")
-    ) if "partial" in others else unknown
+    whole = {"partial": pl.lit(value=False)} if "partial" in others else {}
+    unknown = {name: pl.lit(None, kind) for name, kind in others.items()}
+    return metric.relation, given.with_columns(**(unknown | whole))
 
 
 def levels(text: str) -> Floats:
     """The values that `0.6x720 0.6*1.05x24 _x3` means; raises Unusable where it means none."""
-    parts = []
+    parts, hours = [], 0
     for word in text.split():
         found = _PIECE.fullmatch(word)
         if found is None:
             raise Unusable(f"{word!r} is no stretch of hours", "LEVELxHOURS, LEVEL*FACTORxHOURS or _xHOURS")
         level = np.nan if found["level"] == "_" else float(found["level"])
-        growth = float(found["factor"] or 1.0) ** np.arange(1, min(int(found["hours"]), _MOST_HOURS) + 1)
-        parts.append(level * growth)
+        hours += int(found["hours"])
+        if hours > _MOST_HOURS:
+            raise Unusable(f"{text!r} is more than a year", f"at most {_MOST_HOURS} hours")
+        parts.append(level * float(found["factor"] or 1.0) ** np.arange(1, int(found["hours"]) + 1))
     found_levels = np.concatenate(parts or [np.empty(0)])
-    if len(found_levels) > _MOST_HOURS:
-        raise Unusable(f"{text!r} is more than a year", f"at most {_MOST_HOURS} hours")
     if np.isinf(found_levels).any():
         raise Unusable(f"{text!r} has a value that is no number", "levels that a metric can have")
     if np.isnan(found_levels).all():
