@@ -1,6 +1,7 @@
 """What a run ends with: goodput of the day, its cost, and the three largest leaks, worked out by hand."""
 
 from datetime import UTC, datetime
+from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -146,6 +147,25 @@ def test_workloads_without_a_quality_gate_are_named_beside_those_that_have_one()
         # where no workload has one, the headline's `definition` says so
         connection.execute("UPDATE goodput SET quality_gated_ratio = 0 WHERE quality_gated_ratio > 0")
         assert connection.execute(asked).fetchall() == []
+
+
+@pytest.mark.parametrize(("accepted", "offered"), [(77, 80), (1, 3), (0, 7), (7, 7), (399, 400)])
+def test_bounds_that_are_the_value_itself_print_as_it(accepted: int, offered: int) -> None:
+    rps = accepted / 86400
+    row: dict[str, object] = {field.name: None for field in arrow_schema("goodput")} | {
+        **{"window_s": 86400, "window_start": datetime(2026, 11, 20, tzinfo=UTC), "slice": "overall"},
+        **{"offered": offered, "accepted": accepted, "goodput_ratio": accepted / offered},
+        **{"goodput_rps": rps, "goodput_ci_low_rps": rps, "goodput_ci_high_rps": rps},
+    }
+    with connect() as connection:
+        connection.register("goodput", pa.Table.from_pylist([row], arrow_schema("goodput")))
+        connection.register("waste", arrow_schema("waste").empty_table())
+        connection.execute("CREATE TEMP TABLE workloads AS SELECT 'chat' AS workload, 'request' AS unit_label")
+        connection.execute("CREATE TEMP VIEW latest_window AS SELECT window_start, window_s FROM goodput")
+        ((found,),) = connection.sql(f"SELECT goodput FROM ({sql_file('headline').text})").fetchall()
+    value = f"{Decimal(100 * accepted) / offered:.12f}"
+    shown = Decimal(value).quantize(Decimal("0.1"), ROUND_HALF_UP)
+    assert found == f"{shown} % ({shown}..{shown})"
 
 
 def test_a_cost_that_is_not_all_or_not_there_says_so() -> None:

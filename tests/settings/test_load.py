@@ -268,6 +268,22 @@ def test_text_that_is_no_utf8_is_told_with_its_line(tmp_path: Path) -> None:
     assert mistakes(path) == {"TOML": ("no UTF-8 at line 2", "valid TOML in UTF-8")}
 
 
+@pytest.mark.parametrize(
+    ("text", "wrong"), [("a = " + "[" * 5000, "nest too deeply"), ("a = " + "1" * 5001, "digits")], ids=["deep", "long"]
+)
+def test_what_no_parser_takes_is_a_mistake(tmp_path: Path, text: str, wrong: str) -> None:
+    assert wrong in mistakes(write(tmp_path, text))["TOML"][0]
+
+
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
+    path = tmp_path / "goodput.toml"
+    path.write_bytes(b"\xef\xbb\xbf" + b'lake = "there"\r\n[workloads.chat]\r\nttft_s = 1.0\r\n')
+    assert load_settings(path).lake == "there"
+    path.write_bytes(path.read_bytes().replace(b"ttft_s", b"ttft"))
+    with pytest.raises(SettingsError, match=r"line 3, workloads\.chat\.ttft: no such key"):
+        load_settings(path)
+
+
 @pytest.mark.parametrize(("name", "wrong"), [("no.toml", "No such file or directory"), ("", "Is a directory")])
 def test_a_file_that_is_not_there(tmp_path: Path, name: str, wrong: str) -> None:
     path = tmp_path / name

@@ -28,10 +28,16 @@ def read_settings_file(path: Path | None) -> SettingsFile:
         right = "a readable TOML file; `goodput init` writes one"
         raise SettingsError(file, [Mistake(str(file), error.strerror or str(error), right)]) from error
     try:
-        text = content.decode("utf-8")
+        text = content.decode("utf-8-sig")  # editors of Windows begin a file with a mark
         return SettingsFile(tomllib.loads(text), sha256(content).hexdigest(), text)
     except tomllib.TOMLDecodeError as error:
         raise SettingsError(file, [Mistake("TOML", str(error), "valid TOML in UTF-8")]) from error
+    except RecursionError as error:
+        raise SettingsError(
+            file, [Mistake("TOML", "lists or tables nest too deeply", "valid TOML in UTF-8")]
+        ) from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
         raise SettingsError(file, [Mistake("TOML", f"no UTF-8 at line {line}", "valid TOML in UTF-8")]) from error
+    except ValueError as error:  # a number of thousands of digits
+        raise SettingsError(file, [Mistake("TOML", str(error), "valid TOML in UTF-8")]) from error
