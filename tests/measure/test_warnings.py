@@ -250,6 +250,25 @@ def test_bounds_out_of_all_proportion(tmp_path: Path) -> None:
     assert "half of them took 0.5 s or more, 25 times its bound of 0.02 s" in said["hopeless: ttft"][1]
 
 
+def test_questions_that_share_a_key(tmp_path: Path) -> None:
+    """Of 25 calls every 10 s, three have the key of the one before, whose answer took 2 s; in one case 15 s."""
+    keyed = SETTINGS.replace('session_id = "session"', 'request_key = "session"')
+    shared = {1: 0, 7: 6, 20: 19}
+
+    def found(folder: str, **given: object) -> dict[str, list[Row]]:
+        rows = calls(session=lambda n: f"k{shared.get(n, n)}", **given)
+        return warned(tmp_path / folder, "[workloads.chat]\nttft_s = 1.0", rows, keyed)
+
+    (row,) = found("answered")["request_answered_twice"]
+    assert counts([row]) == [("high", "chat", 3, 22)]
+    assert "another try began 8 s (median) after an answer" in row["message"]
+    # what began beside an unanswered one is a hedge
+    (row,) = found("late", end=lambda n: BEGIN_S + 10 * n + (15 if n == 6 else 2))["request_answered_twice"]
+    assert counts([row]) == [("high", "chat", 2, 22)]
+    shared.clear()
+    assert found("apart") == {}
+
+
 def test_values_in_a_wrong_unit(tmp_path: Path) -> None:
     slow = calls(ttft=1500, end=lambda n: BEGIN_S + 10 * n + 2000)
     found = warned(tmp_path, "[workloads.chat]\nretry_budget = 1", slow)
