@@ -372,7 +372,7 @@ class LakeUnreadable(GoodputError):
         super().__init__(
             f"{path}: cannot be read: {' '.join(reason.split())}.\n"
             "Restore the file from a backup, or have `goodput rebuild` make the lake anew from the landing files, "
-            "alarms and deliveries kept; the old one is kept beside it. In an object store, name another prefix and run."
+            "alarms and deliveries kept; the old one is kept beside it. In a store, name another prefix and run."
         )
 
 
