@@ -10,7 +10,7 @@ from rich.console import Console
 from goodput.cli.contract_pages import write_contract_pages
 from goodput.cli.progress import on_terminal
 from goodput.cli.render import console, table
-from goodput.errors import LakeDamaged, LakeUnwritable, StoreFailed, StoreRefused, UsageError
+from goodput.errors import LakeDamaged, LakeUnreadable, LakeUnwritable, StoreFailed, StoreRefused, UsageError
 from goodput.plumbing.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -65,11 +65,14 @@ def verify(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
             _lock(workspace.lake, held, writes=repair or recompute)
             parts = sampled(parts_of(workspace.lake), sample)
             found = _damages(workspace, parts, sample, recompute=recompute)
+            lost = workspace.lake.store.damaged_files()
             fates = remaking(workspace.lake, found)
             if repair:
                 note_replaced(workspace.lake, take_out(workspace.lake, fates))
             if data_docs is not None and not found:
                 write_contract_pages(data_docs, workspace.lake, parts, progress)
+    if lost:
+        raise LakeUnreadable(workspace.lake.root / lost[0], "its object in the store is missing or damaged")
     if found:
         _print(found, fates)
         raise LakeDamaged(due=len(fates.due), lost=len(fates.lost), is_repaired=repair)

@@ -101,6 +101,10 @@ class Store:
         """What is wrong with a part that counts."""
         return wrong_with(part.path, part)
 
+    def damaged_files(self) -> list[str]:
+        """Small files that are damaged where they are kept, and cannot be kept again from here. Raises StoreFailed."""
+        return []
+
     def reading(self, connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyConnection":
         """A connection to the published database whose questions find the parts that they read."""
         return connection

@@ -26,6 +26,7 @@ from goodput.errors import (
     NotInObjectStore,
     NotPublished,
     SettingsError,
+    StoreFailed,
 )
 from goodput.plumbing.alarm_actions import Action, add_action, read_actions
 from goodput.plumbing.database import LAKE_VARIABLE
@@ -284,6 +285,26 @@ def test_a_part_that_is_whole_here_alone_is_given_to_the_store_again(machines: M
         assert bucket.has(str(part.path.relative_to(lake.root)))
         assert part.path.exists()
     assert_equal(everything(run_at(machines.named("c"))), before)
+
+
+def test_small_files_that_are_damaged_in_the_store_are_kept_again(machines: Machines, few: dict[str, str]) -> None:
+    """Else no other machine can run or ask, and the one that could mend it never looks."""
+    land(machines, few)
+    before, bucket = everything(run_at(machines.named("a"))), Bucket(machines.url)
+    keys = [key for key in bucket.tags("files") if "goodput.duckdb" in key or "lake.json" in key]
+    assert len(keys) == 2
+    for key in keys:
+        bucket.write(key, b"x")
+    with pytest.raises(StoreFailed):
+        run(Workspace(machines.named("b")))
+    verified = CliRunner().invoke(app, ["verify", "--config", str(machines.named("a"))])
+    assert verified.exit_code == 0, verified.output
+    assert_equal(everything(run_at(machines.named("b"))), before)
+    (key,) = [key for key in bucket.tags("files") if "goodput.duckdb" in key]
+    bucket.delete([key])
+    (Workspace(machines.named("a")).lake.root / "goodput.duckdb").unlink()
+    verified = CliRunner().invoke(app, ["verify", "--config", str(machines.named("a"))])
+    assert verified.exit_code == 1
 
 
 def test_a_lake_without_its_head_is_no_new_one(machines: Machines, few: dict[str, str]) -> None:

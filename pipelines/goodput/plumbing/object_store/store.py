@@ -224,6 +224,22 @@ class ObjectStore(Store):
             return None
         return wrong
 
+    def damaged_files(self) -> list[str]:
+        """Small files whose objects are not what the head says, but those that the store is given again from here."""
+        head = self._lease.read() or LakeHead()
+        wrong = {name: digest for name, (key, digest) in head.files.items() if self._digest(key) != digest}
+        whole_here = [name for name, digest in wrong.items() if digest_of(self._root / name) == digest]
+        if not self._is_holding:
+            return sorted(wrong)
+        for name in whole_here:
+            self.keep(self._root / name)
+        return sorted(wrong.keys() - {*whole_here})
+
+    def _digest(self, key: str) -> str | None:
+        with tempfile.TemporaryDirectory(dir=self._root) as folder:
+            found = Path(folder, "file")
+            return digest_of(found) if self._bucket.download(key, found) else None
+
     def reading(self, connection: "duckdb.DuckDBPyConnection") -> "duckdb.DuckDBPyConnection":
         """A connection to the published database whose questions find the parts that they read."""
         return cast("duckdb.DuckDBPyConnection", FetchingConnection(connection, self._root, self.fetch))
