@@ -56,6 +56,7 @@ def write_without(lake: Lake, home: Table, columns: set[str]) -> None:
         for part in parts
     ]
     shutil.rmtree(home.root)
+    (lake.root / "pinned.json").unlink(missing_ok=True)  # of the log that went
     lake.refresh()
     older = lake.catalog[home.name]
     fields = [field for field in arrow_schema(home.name) if field.name not in columns]
