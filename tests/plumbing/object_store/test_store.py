@@ -307,6 +307,23 @@ def test_small_files_that_are_damaged_in_the_store_are_kept_again(machines: Mach
     assert verified.exit_code == 1
 
 
+def test_a_first_run_that_could_not_write_a_head_is_none(
+    machines: Machines, few: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It leaves small files in the store, and no table."""
+    land(machines, few)
+
+    def refused(*_: object) -> None:
+        raise StoreFailed(machines.url, "no")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Lease, "change", refused)
+        with pytest.raises(StoreFailed):
+            run(Workspace(machines.named("a")))
+    assert Bucket(machines.url).tags("files")
+    assert_equal(everything(run_at(machines.named("b"))), of_files(machines))
+
+
 def test_a_lake_without_its_head_is_no_new_one(machines: Machines, few: dict[str, str]) -> None:
     land(machines, few)
     workspace = run_at(machines.named("a"))

@@ -80,11 +80,11 @@ class ObjectStore(Store):
                     self._mirror.note(head.token)
 
     def _check_new(self) -> None:
-        """Where there is no head there may be no lake either. Raises HeadMissing."""
-        has_files = (self._root / "lake.json").exists()
+        """Without a head there may be no tables; small files are what a first run may leave. Raises HeadMissing."""
+        has_tables = any(self._root.glob("*/*/_delta_log"))
         with suppress(StoreFailed):  # some servers make a bucket when it is first written to
-            has_files = has_files or any(self._keys(_FILES))
-        if has_files:
+            has_tables = has_tables or any(map(any, map(self._keys, _layers())))
+        if has_tables:
             raise HeadMissing(self.url, self._root)
 
     def _bring_up_to_date(self, lock: WriteLock, head: LakeHead, *, is_silent: bool) -> None:
@@ -116,12 +116,12 @@ class ObjectStore(Store):
             if was_broken_off is None:
                 return
             head = self._lease.read()
-            if head is None and not published_only:
-                self._check_new()
             if head is not None:
                 self._pull_files(head, anyway=bool(was_broken_off))
                 if not published_only:
                     self._mirror.pull_logs(head, anyway=bool(was_broken_off))
+            elif not published_only:
+                self._check_new()
 
     def _pull_files(self, head: LakeHead, *, anyway: bool) -> None:
         if ERASED in self._mirror.pull_files(head, anyway=anyway):
@@ -199,8 +199,7 @@ class ObjectStore(Store):
 
     def strays(self) -> list[Path]:
         """Where parts lie in the store that the folder does not have."""
-        layers = sorted({contract(name).layer for name in stored_tables()})
-        keys = (key for layer in layers for key in self._keys(layer))
+        keys = (key for layer in _layers() for key in self._keys(layer))
         paths = (self._root / key for key in keys if f"/{PARTITION}=" in key)
         return [path for path in paths if not path.exists()]
 
@@ -258,6 +257,10 @@ class ObjectStore(Store):
         if not path.exists():
             write_atomically(path, lambda temporary: temporary.write_text(uuid4().hex))
         return f"{socket.gethostname()}:{self._root.absolute()} ({path.read_text()})"
+
+
+def _layers() -> list[str]:
+    return sorted({contract(name).layer for name in stored_tables()})
 
 
 def _is_counted_by_ledger(table: str) -> bool:
