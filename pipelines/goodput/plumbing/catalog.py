@@ -55,8 +55,11 @@ class Part(NamedTuple):
 class Table:
     """The parts of one lake table as of the newest commit; reads the Delta log once and follows its own commits."""
 
-    def __init__(self, lake_root: Path, name: str, store: Store = IN_FOLDER) -> None:
+    def __init__(
+        self, lake_root: Path, name: str, store: Store = IN_FOLDER, pinned: tuple[int, str] | None = None
+    ) -> None:
         self.name = name
+        self._pinned = pinned
         self._store = store
         self.layer = contract(name).layer
         self.root = lake_root / self.layer / name
@@ -91,7 +94,8 @@ class Table:
         try:
             versions = {int(name[:-5]) for name in os.listdir(log) if name.endswith(".json") and name[:-5].isdigit()}
             newest = max(versions, default=-1)
-            if versions and forget_if_torn(self._lake_root, self.name, log / f"{newest:020d}.json"):
+            is_pinned = self._pinned is not None and newest <= self._pinned[0]
+            if versions and not is_pinned and forget_if_torn(self._lake_root, self.name, log / f"{newest:020d}.json"):
                 newest = max(versions - {newest}, default=-1)
         except FileNotFoundError:
             newest = -1
@@ -100,10 +104,6 @@ class Table:
         if self._pinned is not None and newest < self._pinned[0]:
             raise LakeUnreadable(log, f"it ends with commit {newest}, and commit {self._pinned[0]} was published")
         return newest
-
-    @cached_property
-    def _pinned(self) -> tuple[int, int] | None:
-        return pins(self._lake_root).get(self.name)
 
     @property
     def is_uniform(self) -> bool:
@@ -124,11 +124,15 @@ class Table:
         for path, count, size_bytes in sorted(rows):
             part = _part(below, path, count, size_bytes)
             found.setdefault(part.partition, []).append(part)
-        pinned = self._pinned
-        if pinned is not None and self.version == pinned[0] and actions.num_rows != pinned[1]:
-            lists = f"as of commit {self.version} it lists {actions.num_rows} parts, and {pinned[1]} were published"
+        if self._pinned is not None and self.version == self._pinned[0] and listed(found) != self._pinned[1]:
+            lists = f"as of commit {self.version} it lists other parts than were published"
             raise LakeUnreadable(self.root / "_delta_log", lists)
         return {partition: tuple(parts) for partition, parts in found.items()}
+
+    @property
+    def listed(self) -> str:
+        """A digest of all parts."""
+        return listed(self.parts)
 
     @cached_property
     def filled(self) -> tuple[str, ...]:
@@ -263,8 +267,17 @@ class Catalog:
 
     def __getitem__(self, table: str) -> Table:
         if table not in self._tables:
-            self._tables[table] = Table(self._root, table, self._store)
+            self._tables[table] = Table(self._root, table, self._store, self._pins.get(table))
         return self._tables[table]
+
+    @cached_property
+    def _pins(self) -> Mapping[str, tuple[int, str]]:
+        return pins(self._root)
+
+
+def listed(parts: Mapping[str, Iterable[Part]]) -> str:
+    """A digest of the parts of a table."""
+    return digest_sum(part.content for of_partition in parts.values() for part in of_partition)
 
 
 def digest_sum(digests: Iterable[str]) -> str:

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 REMEMBERED = frozenset({"alarm_events", "goodput", "restatements"})  # what no computation gives again
 _FILE = "pinned.json"
-_Pins = dict[str, tuple[int, int]]  # by table its version, and how many parts it has
+_Pins = dict[str, tuple[int, str]]  # by table its version, and a digest of the parts that it lists
 
 
-def pins(lake_root: Path) -> Mapping[str, tuple[int, int]]:
-    """The version of each pinned table that was published last, and how many parts it had."""
+def pins(lake_root: Path) -> Mapping[str, tuple[int, str]]:
+    """The version of each pinned table that was published last, and a digest of its parts."""
     return read_cache(lake_root / _FILE, _Pins) or {}
 
 
@@ -35,13 +35,13 @@ def pin(lake: "Lake") -> None:
         lake.keep(lake.root / _FILE, lambda path: path.write_text(text))
 
 
-def _pin(lake: "Lake", name: str, known: tuple[int, int] | None) -> tuple[int, int] | None:
+def _pin(lake: "Lake", name: str, known: tuple[int, str] | None) -> tuple[int, str] | None:
     table = lake.catalog[name]
     if table.version < 0:
         return None
     if known is not None and table.version == known[0]:
         return known
-    return table.version, sum(map(len, table.parts.values()))
+    return table.version, table.listed
 
 
 def _is_pinned(name: str) -> bool:
