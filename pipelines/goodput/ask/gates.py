@@ -38,7 +38,7 @@ class GateResult:
     """One gate of a request: measured value and bound (seconds, or a count), and whether it decided."""
 
     gate: str
-    measured: str | float | int | None
+    measured: str | float | None
     bound: float | None
     result: Result
     decided: bool
@@ -68,7 +68,7 @@ def _measured(record: RequestRecord, gate: str) -> str | float | None:
     if gate == "quality":
         judged = [label["passed"] for label in record.labels if label["current"] and label["passed"] is not None]
         return f"{sum(judged)} of {len(judged)} labels pass" if judged else None
-    value: float | int | None = request[MEASURED[gate]]
+    value: float | None = request[MEASURED[gate]]
     return value
 
 

@@ -29,9 +29,8 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
     Raises SettingsError with all mistakes of the file, unreadable TOML included.
     """
     file = path or DEFAULT_FILE
-    document, digest, text = read_settings_file(path)
-    lines = key_lines(text, document)
-    document, slo_wrong = _with_objectives(file, document)
+    given, digest, text = read_settings_file(path)
+    document, slo_wrong = _with_objectives(file, given)
     mapped_wrong = [
         m for name, source in _usable(document, "sources", TableSource) for m in mapping_mistakes(name, source)
     ]
@@ -44,10 +43,10 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
     try:
         settings = Settings.model_validate(document)
     except ValidationError as error:
-        raise SettingsError(file, [*mistakes_in(error), *mapped_wrong, *slo_wrong], lines) from None
+        raise SettingsError(file, [*mistakes_in(error), *mapped_wrong, *slo_wrong], key_lines(text, given)) from None
     wrong = [*mapped_wrong, *slo_wrong, *alarm_mistakes(settings)]
     if wrong:
-        raise SettingsError(file, wrong, lines)
+        raise SettingsError(file, wrong, key_lines(text, given))
     overrides: dict[str, Any] = {"base": file.absolute().parent, "file_digest": digest}
     if landing:
         overrides["landing"] = tuple(map(named, landing))
@@ -55,7 +54,7 @@ def load_settings(path: Path | None = None, *, landing: Sequence[Path] = (), lak
         overrides["lake"] = named(lake)
     settings = settings.model_copy(update=overrides)
     if wrong := list(lake_mistakes(settings.lake, settings.channels)):
-        raise SettingsError(file, wrong, lines)
+        raise SettingsError(file, wrong, key_lines(text, given))
     return settings
 
 

@@ -30,14 +30,14 @@ def read_settings_file(path: Path | None) -> SettingsFile:
     try:
         text = content.decode("utf-8-sig")  # editors of Windows begin a file with a mark
         return SettingsFile(tomllib.loads(text), sha256(content).hexdigest(), text)
-    except tomllib.TOMLDecodeError as error:
-        raise SettingsError(file, [Mistake("TOML", str(error), "valid TOML in UTF-8")]) from error
     except RecursionError as error:
-        raise SettingsError(
-            file, [Mistake("TOML", "lists or tables nest too deeply", "valid TOML in UTF-8")]
-        ) from error
+        raise _no_toml(file, "lists or tables nest too deeply") from error
     except UnicodeDecodeError as error:
         line = content.count(b"\n", 0, error.start) + 1
-        raise SettingsError(file, [Mistake("TOML", f"no UTF-8 at line {line}", "valid TOML in UTF-8")]) from error
-    except ValueError as error:  # a number of thousands of digits
-        raise SettingsError(file, [Mistake("TOML", str(error), "valid TOML in UTF-8")]) from error
+        raise _no_toml(file, f"no UTF-8 at line {line}") from error
+    except ValueError as error:  # also of a number of thousands of digits
+        raise _no_toml(file, str(error)) from error
+
+
+def _no_toml(file: Path, wrong: str) -> SettingsError:
+    return SettingsError(file, [Mistake("TOML", wrong, "valid TOML in UTF-8")])
