@@ -71,10 +71,11 @@ def verify(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
                 note_replaced(workspace.lake, take_out(workspace.lake, fates))
             if data_docs is not None and not found:
                 write_contract_pages(data_docs, workspace.lake, parts, progress)
+    if found:
+        _print(found, fates)
     if lost:
         raise LakeUnreadable(workspace.lake.root / lost[0], "its object in the store is missing or damaged")
     if found:
-        _print(found, fates)
         raise LakeDamaged(due=len(fates.due), lost=len(fates.lost), is_repaired=repair)
 
 

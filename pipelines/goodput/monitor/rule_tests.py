@@ -144,7 +144,6 @@ def _rows(series: GivenSeries, seed: int, window_s: int) -> tuple[str, pl.DataFr
         *(pl.lit(value).alias(name) for name, value in metric.where),
         *(pl.lit(series.labels.get(name), pl.String).alias(name) for name in metric.labels),
         *(pl.lit(of).alias(name) for name in (metric.of,) if name),
-        *(pl.lit(None, pl.Float64).alias(name) for name in (metric.beside, metric.body) if name),
     )
     given = frame.filter(pl.col(metric.column).is_finite())
     others = {name: kind for name, kind in polars_schema(metric.relation).items() if name not in given.columns}
