@@ -101,6 +101,24 @@ def test_what_was_parsed_is_parsed_anew_then(tmp_path: Path, content: bytes) -> 
     assert "goodput" in {name for name, *_ in json.loads(known.read_text()).values()}
 
 
+@pytest.mark.only
+def test_a_run_parses_nothing_that_one_before_it_has_parsed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "landing").mkdir()
+    (tmp_path / "goodput.toml").write_text(SETTINGS)
+    parsed: list[str] = []
+    read = graph._read
+    monkeypatch.setattr(graph, "_read", lambda name: parsed.append(name) or read(name))
+    for number, hours in enumerate((("09", "10"), ("11", "12"))):  # two at once: which of them are linked is asked too
+        monkeypatch.setattr(graph, "_remembered", {})
+        graph.relation.cache_clear()
+        calls = "".join(f"{hour},2026-11-20T{hour}:00:00Z,2026-11-20T{hour}:00:09Z,m\n" for hour in hours)
+        (tmp_path / "landing" / f"{number}.csv").write_text(f"id,start,end,model\n{calls}")
+        run_at(tmp_path / "goodput.toml")
+        assert ("shard_links" in parsed) == (number == 0)
+        assert bool(parsed) == (number == 0), parsed
+        parsed.clear()
+
+
 @pytest.mark.parametrize(
     "columns", [{}, {"a": "INTEGER); DROP TABLE x; --"}, {"a": ""}, {'"': "none"}, {"a": "ENUM('b')"}]
 )

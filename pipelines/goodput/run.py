@@ -150,6 +150,8 @@ def _compute(workspace: Workspace, ran: Ran, order: Mapping[str, Collection[str]
         ran.outcomes += chain.from_iterable(outcomes.values())
     settled.remember(finished)
     shapes.remember(folder)
+    if any(outcome.computed for outcome in ran.outcomes):
+        graph.remember(folder)  # with what is parsed only where it is computed
 
 
 def _bring_up_to_date(workspace: Workspace, ran: Ran, forced: frozenset[str]) -> None:
