@@ -71,7 +71,8 @@ def test_equal_parts_give_equal_fingerprints() -> None:
     assert all(len(text) == 32 for text in different)
 
 
-# A join with few rows, one with many, and rows that become several: chunks with two dictionaries meet behind them.
+# A join with few rows, one with many, and rows that become several: chunks with two dictionaries meet behind
+# them, where DuckDB 2.0.0 stops with an internal error.
 TWO_DICTIONARIES = """
     SET preserve_insertion_order = false;
     CREATE TEMP TABLE attempts AS
@@ -98,8 +99,7 @@ TWO_DICTIONARIES = """
 def test_dictionaries_of_joins_do_not_stop_a_query() -> None:
     with connect() as connection:
         connection.execute(TWO_DICTIONARIES)
-    with duckdb.connect() as plain, pytest.raises(duckdb.InternalException, match="dict-surviving"):
-        plain.execute(TWO_DICTIONARIES)  # when this one works, CAUTIOUS has had its day
+        assert connection.sql("SELECT count(*) > 300000 FROM pieces").fetchall() == [(True,)]
 
 
 @pytest.mark.parametrize(

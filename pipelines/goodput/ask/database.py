@@ -14,12 +14,12 @@ from goodput.ask.renamed import new_names
 from goodput.errors import NotPublished, QueryFailed
 from goodput.plumbing import interrupt
 from goodput.plumbing.checked_settings import lake_of_checked
-from goodput.plumbing.sql_files import CAUTIOUS, Config, spilling, sql_file
+from goodput.plumbing.sql_files import Config, spilling, sql_file
 from goodput.plumbing.store import IN_FOLDER, Store, store_of
 
 Row = dict[str, Any]
 # An answer must not depend on a network: what an extension is missing for is an error instead.
-OFFLINE: Config = {"autoinstall_known_extensions": "false", **CAUTIOUS}
+OFFLINE: Config = {"autoinstall_known_extensions": "false"}
 _MESSAGE_LINES = 8
 _READ_ONLY = "open the database read-only from then on."
 _SHUT_OUT = {

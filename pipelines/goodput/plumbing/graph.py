@@ -24,7 +24,8 @@ _FILE = "graph.json"
 _SERIALIZE = "SELECT json_serialize_sql(?::VARCHAR, skip_null := true, skip_empty := true, skip_default := true)"
 # Where a node stands in the text: the only members that comments and whitespace change.
 _LOCATION = re.compile(r',"query_location(?:_length)?":\d+')
-_MACRO = re.compile(r"CREATE OR REPLACE TEMP MACRO (\w+)(\(.*?\)) AS\s(.*)", re.DOTALL)
+_COMMENTS = r"(?:--[^\n]*\n|\s)*"  # in front of a statement
+_MACRO = re.compile(_COMMENTS + r"CREATE OR REPLACE TEMP MACRO (\w+)(\(.*?\)) AS\s(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import duckdb
 
 from goodput.plumbing.sql_files import connect
 
-# Statistics in a Parquet footer leave out NaN, and DuckDB 2.0.0 takes them for all that a file holds: of a file written
-# by pyarrow with NaN among its numbers, `WHERE NOT isfinite(x)` returns no row. Checks must not be optimised by these.
+# Statistics in a Parquet footer leave out NaN, and DuckDB takes them for all that a file holds: of a file written by
+# pyarrow with NaN among its numbers, `WHERE isnan(x)` returns no row. Checks must not be optimised by these.
 BLIND_TO_NAN = "filter_pushdown,statistics_propagation"
 
 

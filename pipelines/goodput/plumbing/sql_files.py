@@ -1,7 +1,7 @@
 """sql/: one file per relation, named as it is, in folders by stage. Reading headers and running files belong here."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 Config = dict[str, str | bool | int | float | list[str]]  # as duckdb.connect takes it
-
-# DuckDB 2.0.0 gathers the small chunks that come out of a join, and stops with an internal error ("dict-surviving
-# cache") where dictionaries of two of them differ.
-CAUTIOUS: Mapping[str, str] = {"enable_caching_operators": "false"}
 
 # Set to some hours, as "2026-11-20T09": the database's views by hour then open hardly any part of others.
 HOURS_VARIABLE = "goodput_hours"
@@ -126,7 +122,7 @@ def connect_alone() -> duckdb.DuckDBPyConnection:
 
 
 def spilling(database: str = "") -> Config:
-    """CAUTIOUS, and a folder that no other database spills to: each names its files alike, and removes all in the end.
+    """A folder that no other database spills to: each names its files alike, and removes all in the end.
 
     It is below one of this process alone (`spill`). Whoever opens a file a second time shares it.
     """
@@ -137,7 +133,7 @@ def spilling(database: str = "") -> Config:
     )
     parent = _spill[0] if _spill else own_folder()
     parent.mkdir(parents=True, exist_ok=True)
-    return {**CAUTIOUS, "temp_directory": str(parent / name)}
+    return {"temp_directory": str(parent / name)}
 
 
 @cache
