@@ -29,6 +29,10 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── UnknownChannel      no such channel in the settings
 │   ├── CacheOfAnotherLake  a folder for a lake in an object store that has another lake in it
 │   ├── NotInObjectStore    a command that does not work on a lake in an object store
+│   ├── FederationUnlike    lakes whose workloads of one name have other gates, so that nothing adds up
+│   ├── FederatedIntoLake   a database of several lakes would take the place of a lake's own
+│   ├── FederatedIntoStore  a database of several lakes was to be written to an address
+│   ├── LakesUnnamed        lakes without a name of their own
 │   └── TargetUnreadable    what `goodput connect` was asked to look at is not there
 ├── ErasedFilesLie          landing files hold identities that were erased from the lake
 ├── SourceRefused           one source file cannot be used; the run goes on
@@ -146,7 +150,7 @@ class LandingMissing(UsageError):
 class NotPublished(UsageError):
     """Asked before anything was published."""
 
-    def __init__(self, database: Path) -> None:
+    def __init__(self, database: Path | str) -> None:
         self.database = database
         super().__init__(f"nothing is published yet: {database} does not exist.\nRun `goodput run` first.")
 
@@ -167,6 +171,16 @@ class FederatedIntoLake(UsageError):
 
     def __init__(self, folder: Path) -> None:
         super().__init__(f"{folder} is a lake, whose own database lies there.\nName another folder with --into.")
+
+
+class FederatedIntoStore(UsageError):
+    """A database of several lakes was to be written to an address."""
+
+    def __init__(self, address: str) -> None:
+        super().__init__(
+            f"{address} is an address of an object store, and a database of several lakes is written to a folder.\n"
+            "Name a folder with --into, and copy its goodput.duckdb from there."
+        )
 
 
 class LakesUnnamed(UsageError):

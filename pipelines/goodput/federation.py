@@ -18,7 +18,7 @@ from goodput.plumbing.files import write_atomically
 from goodput.plumbing.graph import relation
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.sql_files import compute, connect, quoted, sql_file
-from goodput.plumbing.store import bucket_of
+from goodput.plumbing.store import download_published
 from goodput.settings.lake_address import url_of
 
 TOTALS = "federated_goodput"
@@ -102,13 +102,12 @@ def _databases(lakes: Mapping[str, str]) -> Iterator[dict[str, Path]]:
     with TemporaryDirectory(prefix="goodput-") as copies:
         found = {}
         for number, (name, lake) in enumerate(lakes.items()):
-            if url_of(lake) is None:
-                found[name] = Path(lake) / _DATABASE
-            else:
-                found[name] = Path(copies) / f"{number}.duckdb"
-                bucket_of(lake).download(f"files/{_DATABASE}", found[name])
+            url = url_of(lake)
+            found[name] = Path(lake) / _DATABASE if url is None else Path(copies) / f"{number}.duckdb"
+            if url is not None:
+                download_published(url, _DATABASE, found[name])
             if not found[name].is_file():
-                raise NotPublished(Path(lake) / _DATABASE)
+                raise NotPublished(found[name] if url is None else f"{url}/{_DATABASE}")
         yield found
 
 
@@ -133,11 +132,6 @@ def _put_together(connection: duckdb.DuckDBPyConnection, name: str, lakes: Seque
         {"lake": "The lake", **{c: description for c, (_, description) in columns.items()}},
     )
     return _count(connection, name)
-
-
-_THERE = (
-    "SELECT column_name FROM duckdb_columns() WHERE database_name = $1 AND schema_name = 'main' AND table_name = $2"
-)
 
 
 def _columns_of(name: str) -> dict[str, tuple[str, str]]:

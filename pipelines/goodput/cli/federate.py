@@ -7,8 +7,8 @@ from typing import Annotated
 import typer
 
 from goodput.cli.render import console, table
-from goodput.errors import LakesUnnamed
-from goodput.settings.lake_address import url_of
+from goodput.errors import FederatedIntoStore, LakesUnnamed
+from goodput.settings.lake_address import named, url_of
 
 _NAMED = 20  # characters; a name stands in every row
 
@@ -32,6 +32,8 @@ def federate_command(
     """
     from goodput.federation import federate  # noqa: PLC0415  (slow to import)
 
+    if url_of(named(into)):
+        raise FederatedIntoStore(named(into))
     found = federate(_named(lakes), into)
     out = console()
     out.print(table(("relation", "rows"), [(name, rows) for name, rows in found.rows.items() if rows], out.width))
@@ -57,6 +59,7 @@ def _named(lakes: list[str]) -> dict[str, str]:
 
 
 def _called(lake: str) -> str:
-    folder = lake if url_of(lake) else os.path.abspath(lake)  # keeps the name of a symbolic link
+    url = url_of(lake)
+    folder = url.partition("://")[2] if url else os.path.abspath(lake)  # keeps the name of a symbolic link
     above, last = ["", "", *(part for part in Path(folder).parts if part != "/")][-2:]
     return above if last == "lake" and above else last

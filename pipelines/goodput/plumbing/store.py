@@ -138,6 +138,18 @@ def bucket_of(url: str) -> Objects:
     return Bucket(url)
 
 
+def download_published(url: str, name: str, to: Path) -> bool:
+    """Write one of the files KEPT of a lake in an object store to a file; False where there is none.
+
+    Raises ExtraMissing, StoreFailed, LakeTooNew, OSError of the file.
+    """
+    try:
+        from goodput.plumbing.object_store import published  # noqa: PLC0415  (not installed by default)
+    except ImportError as error:
+        raise ExtraMissing(f"A lake in an object store ({url})", "cluster") from error
+    return published.download_published(url, name, to)
+
+
 def store_of(settings: "Settings") -> Store:
     """Where the settings have the lake. Raises ExtraMissing, StoreFailed, CacheOfAnotherLake."""
     if settings.lake_url is None:

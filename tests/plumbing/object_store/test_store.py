@@ -20,8 +20,10 @@ from end_to_end.test_same_sources_same_tables import sources
 from goodput.cli.main import app
 from goodput.errors import (
     CacheOfAnotherLake,
+    FederatedIntoStore,
     HeadMissing,
     LakeBusy,
+    LakesUnnamed,
     LeaseLost,
     NotInObjectStore,
     NotPublished,
@@ -32,6 +34,7 @@ from goodput.plumbing.alarm_actions import Action, add_action, read_actions
 from goodput.plumbing.database import LAKE_VARIABLE
 from goodput.plumbing.object_store.bucket import Bucket
 from goodput.plumbing.object_store.lease import Lease
+from goodput.plumbing.object_store.published import download_published
 from goodput.plumbing.verify import damages, parts_of
 from goodput.plumbing.workspace import Workspace
 from goodput.rebuild import rebuild
@@ -435,3 +438,63 @@ def test_what_does_not_go_with_it_is_told(machines: Machines, tmp_path: Path) ->
     other.write_text(other.read_text().replace(machines.url, f"{machines.url}-other"))
     with pytest.raises(CacheOfAnotherLake, match="folder"):
         run(Workspace(other))
+
+
+def test_lakes_in_a_store_and_in_a_folder_are_put_together_from_anywhere(
+    machines: Machines, few: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By whoever knows the address alone: nothing of the lake in the store is on that machine before or after."""
+    land(machines, few)
+    run_at(machines.with_files())
+    nothing = CliRunner().invoke(app, ["federate", machines.url])
+    assert isinstance(nothing.exception, LakesUnnamed)  # an address of this test has a longer name than fits
+    fresh = tmp_path / "fresh"
+    fresh.mkdir()
+    monkeypatch.chdir(fresh)
+    given = ["here=../files/lake", f"there={machines.url}/"]
+    early = CliRunner().invoke(app, ["federate", *given])
+    assert isinstance(early.exception, NotPublished)
+    assert f"nothing is published yet: {machines.url}/goodput.duckdb does not exist" in str(early.exception)
+    run_at(machines.named("a"))
+    run_at(machines.named("b"))  # another machine: what is published lies below another name now
+    assert CliRunner().invoke(app, ["federate", *given]).exit_code == 0
+    assert os.listdir(fresh) == ["federated"]
+    of_all = "SELECT lake, sum(offered)::INTEGER FROM goodput WHERE slice = 'overall' AND window_s = 3600 GROUP BY 1"
+    with duckdb.connect(str(fresh / "federated" / "goodput.duckdb"), read_only=True) as connection:
+        assert connection.sql(f"{of_all} ORDER BY 1").fetchall() == [("here", 18), ("there", 18)]
+
+
+def test_a_lake_in_a_store_without_a_name_has_that_of_its_prefix(
+    machines: Machines, few: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    land(machines, few)
+    machines.url = f"{machines.url}/eu"
+    run_at(machines.named("a"))
+    ended = CliRunner().invoke(app, ["federate", machines.url, "--into", "all"])
+    assert ended.exit_code == 0, ended.output
+    with duckdb.connect("all/goodput.duckdb", read_only=True) as connection:
+        assert connection.sql("SELECT DISTINCT lake FROM goodput").fetchall() == [("eu",)]
+    failed = CliRunner().invoke(app, ["federate", machines.url, "--into", f"{machines.url}/all"])
+    assert isinstance(failed.exception, FederatedIntoStore)
+    assert f"{machines.url}/all is an address" in str(failed.exception)
+
+
+def test_a_database_that_is_replaced_while_it_is_read_is_read_anew(
+    machines: Machines, few: dict[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    land(machines, few)
+    lake = run_at(machines.named("a")).lake
+    download, downloaded = Bucket.download, []
+
+    def replaced(bucket: Bucket, key: str, to: Path) -> bool:
+        if not downloaded:
+            with lake.lock():
+                lake.store.keep(lake.database)
+        downloaded.append(key)
+        return download(bucket, key, to)
+
+    monkeypatch.setattr(Bucket, "download", replaced)
+    assert download_published(machines.url, "goodput.duckdb", tmp_path / "found")
+    assert (tmp_path / "found").read_bytes() == lake.database.read_bytes()
+    assert len({*downloaded}) == 2
