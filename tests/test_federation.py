@@ -1,6 +1,7 @@
 """One database over several lakes: what each published, and windows that add up to those of one lake with all."""
 
 from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import duckdb
@@ -11,6 +12,7 @@ from typer.testing import CliRunner
 from goodput.cli.main import app
 from goodput.errors import FederatedIntoLake, FederationUnlike, GoodputError, LakesUnnamed, NotPublished
 from goodput.federation import TOTALS, federate
+from goodput.plumbing.sql_files import sql_file
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
 
@@ -183,12 +185,60 @@ def test_a_lake_without_a_name_has_that_of_its_folder_wherever_one_stands(  # no
     assert found["lake"].to_list() == names
 
 
-def test_a_lake_that_has_not_come_so_far_is_counted(lakes: dict[str, str], tmp_path: Path) -> None:
+def behind(database: Path, window_s: int) -> dict[str, tuple[int, int, int]]:
+    """Offered, lakes and lakes behind of each window with requests, by the time at which it begins."""
+    found = asked(
+        database,
+        "SELECT strftime(window_start, '%H:%M'), offered::INTEGER, lakes::INTEGER, lakes_behind::INTEGER "
+        f"FROM {TOTALS} WHERE slice = 'overall' AND window_s = {window_s} AND offered > 0 ORDER BY window_start",
+    )
+    return {at: (offered, lakes, lakes_behind) for at, offered, lakes, lakes_behind in found.rows()}
+
+
+def test_a_lake_is_behind_in_each_window_that_ends_after_its_telemetry(lakes: dict[str, str], tmp_path: Path) -> None:
+    """Of eu and us the last record lies in 09:00 to 09:05, of ap in 10:00 to 10:05."""
     later = lake(tmp_path / "ap", {"one.csv": csv("ap", [0.5]), "two.csv": csv("ap", [0.5, 0.5], hour=1)})
     found = federate({"ap": later, **of_two(lakes)}, tmp_path / "all")
-    where = "WHERE slice = 'overall' AND window_s = 3600 ORDER BY window_start"
-    sql = f"SELECT offered, lakes, lakes_behind FROM {TOTALS} {where}"
-    assert asked(found.database, sql).rows() == [(46, 3, 0), (2, 1, 2)]
+    assert behind(found.database, 300) == {"09:00": (46, 3, 0), "10:00": (2, 1, 2)}
+    assert behind(found.database, 3600) == {"09:00": (46, 3, 2), "10:00": (2, 1, 2)}
+
+
+def test_a_window_that_is_over_for_no_lake_is_held_against_none(lakes: dict[str, str], tmp_path: Path) -> None:
+    """The hour goes on after the five minutes in which eu and us have their last records, and both have come as far."""
+    found = federate(of_two(lakes), tmp_path / "all")
+    assert behind(found.database, 3600) == {"09:00": (45, 2, 0)}
+
+
+def test_a_lake_that_has_published_nothing_is_behind_everywhere(lakes: dict[str, str], tmp_path: Path) -> None:
+    empty = lake(tmp_path / "ap", {})
+    found = federate({"ap": empty, **of_two(lakes)}, tmp_path / "all")
+    assert behind(found.database, 300) == {"09:00": (45, 2, 1)}
+
+
+def test_telemetry_ends_where_records_do_and_not_where_a_bill_does() -> None:
+    """Bills give `a` windows until midnight; `c` is of a version without watermark, `d` has published nothing."""
+    day = datetime(2026, 11, 22, tzinfo=UTC)
+    goodput = [
+        *(("a", day + timedelta(minutes=5 * n), 300) for n in range(288)),
+        ("a", day, 3600),
+        ("b", day + timedelta(hours=10, minutes=55), 300),
+        ("c", day + timedelta(hours=10, minutes=25), 300),
+    ]
+    marks = {"a": "2026-11-22 10:16:25.557Z", "b": "2026-11-22 10:55:00Z"}
+    with duckdb.connect() as connection:
+        connection.execute("SET TimeZone = 'UTC'")
+        tables = {
+            "goodput": pl.DataFrame(goodput, ["lake", "window_start", "window_s"], orient="row"),
+            "watermark": pl.DataFrame([*marks.items()], ["lake", "observed_until_at"], orient="row"),
+            "lakes": pl.DataFrame({"lake": ["a", "b", "c", "d"]}),
+            "shown_periods": pl.DataFrame({"whole_s": [300, 3600]}),
+        }
+        for name, rows in tables.items():
+            connection.register(f"given_{name}", rows.to_arrow())
+            connection.execute(f"CREATE TABLE {name} AS FROM given_{name}")
+        connection.execute("ALTER TABLE watermark ALTER observed_until_at TYPE TIMESTAMPTZ")
+        rows = connection.sql(f"SELECT lake, strftime(until_at, '%H:%M') FROM ({sql_file('published_until').text})")
+        assert dict(rows.fetchall()) == {"a": "10:20", "b": "11:00", "c": "10:30", "d": None}
 
 
 def test_a_lake_keeps_its_own_database(lakes: dict[str, str]) -> None:

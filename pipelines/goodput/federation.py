@@ -17,6 +17,7 @@ from goodput.plumbing.database import BESIDE_CONTRACTS, DERIVED, PUBLIC_INSIDE
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.graph import relation
 from goodput.plumbing.lake import Lake
+from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import compute, connect, quoted, sql_file
 from goodput.plumbing.store import download_published
 from goodput.settings.lake_address import url_of
@@ -66,6 +67,7 @@ def federate(lakes: Mapping[str, str], folder: Path) -> Federated:
             for each in _FEDERATED:
                 found[each] = _put_together(connection, each, [*members])
             _check_gates(connection)
+            register(connection, "lakes", as_rows("lakes", *({"lake": name} for name in members)))
             found[TOTALS] = _add_up(connection)
             warnings[:] = _warn(connection, [*members])
             for name in members:

@@ -265,6 +265,7 @@ PARAMETERS: Mapping[str, Parameter] = {
             *_columns(("rate", "sure_rate", "taken"), _FLOAT),
         ],
     ),
+    "lakes": _parameter("The lakes that `goodput federate` puts together, by name.", [("lake", _TEXT)]),
     "shown_periods": _parameter(
         "Periods that a report shows: windows of whole_s seconds add up to it, windows of drawn_s are drawn.",
         [

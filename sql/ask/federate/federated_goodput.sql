@@ -1,7 +1,7 @@
 -- description: Windows of all lakes together: their counts, accepted requests and money added up (docs/scale.md#several-lakes)
 -- grain: window_start, window_s, slice, slice_value, workload, model, pool, route
 -- reads: goodput, period_accepted, published_until, shown_periods, shown_slices
--- unit: lakes: those that have the window; lakes_behind: those that have published nothing so late yet, whose part is still missing
+-- unit: lakes: those that have the window; lakes_behind: those whose telemetry ends before the window does, and before that of the furthest lake: a part of theirs is still missing
 -- Accepted requests have the interval of several windows, as lakes are independent of each other (docs/semantics.md#of-several-windows).
 -- What one of the lakes does not know is not known of all: NULL.
 WITH summed AS (
@@ -24,10 +24,15 @@ WITH summed AS (
         AND s.model IS NOT DISTINCT FROM g.model AND s.pool IS NOT DISTINCT FROM g.pool AND s.route IS NOT DISTINCT FROM g.route
     GROUP BY p.period, s.choice, p.from_at, p.whole_s, p.until_at, s.slice, s.slice_value, s.workload, s.model, s.pool, s.route
 ),
+furthest AS (
+    SELECT max(until_at) AS until_at FROM published_until
+),
 behind AS (
+    -- a window that is not over for any lake, such as that of today, is not held against those that have come as far as others
     SELECT p.period, count(*) AS lakes_behind
     FROM shown_periods AS p
-    JOIN published_until AS u ON u.window_s = p.whole_s AND u.until_at < p.until_at
+    CROSS JOIN furthest AS f
+    JOIN published_until AS u ON u.until_at IS NULL OR u.until_at < least(p.until_at, f.until_at)
     GROUP BY p.period
 )
 SELECT
