@@ -10,8 +10,17 @@ import pytest
 from typer.testing import CliRunner
 
 from goodput.cli.main import app
-from goodput.errors import FederatedIntoLake, FederationUnlike, GoodputError, LakesUnnamed, NotPublished
-from goodput.federation import TOTALS, federate
+from goodput.errors import (
+    FederatedIntoLake,
+    FederatedLakeUnreadable,
+    FederationApart,
+    FederationUnlike,
+    GoodputError,
+    LakesUnnamed,
+    NotPublished,
+)
+from goodput.federated_sums import TOTALS
+from goodput.federation import federate
 from goodput.plumbing.sql_files import sql_file
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
@@ -300,6 +309,114 @@ def test_halves_of_the_same_machines_traffic_are_warned_of(tmp_path: Path) -> No
     assert asked(found.database, cost)["usd"][0] > 1.9 * once["usd"][0] > 0
 
 
+def kinds(database: Path) -> list[tuple[str, str]]:
+    return asked(database, "SELECT kind, subject FROM warnings WHERE lake IS NULL ORDER BY ALL").rows()
+
+
+def test_windows_and_slices_that_not_all_lakes_compute_are_left_out_and_named(
+    lakes: dict[str, str], tmp_path: Path
+) -> None:
+    """Where `us` alone has windows of ten minutes, their sums would be of `us` alone and look complete."""
+    settings = SETTINGS.replace("windows_s = [300, 3600]", "windows_s = [600, 3600]") + '[slices]\nby = ["tenant"]\n'
+    us = lake(tmp_path / "us", US, settings)
+    found = federate({"eu": lakes["eu"], "us": us}, tmp_path / "all")
+    own = asked(found.database, "SELECT DISTINCT lake, window_s FROM goodput ORDER BY ALL")
+    assert own.rows() == [("eu", 300), ("eu", 3600), ("us", 600), ("us", 3600)]
+    assert asked(
+        found.database, f"SELECT DISTINCT window_s, slice FROM {TOTALS} WHERE slice_value IS NOT NULL"
+    ).is_empty()
+    assert behind(found.database, 3600) == {"09:00": (45, 2, 0)}
+    assert asked(found.database, f"SELECT DISTINCT window_s FROM {TOTALS}").rows() == [(3600,)]
+    assert [message.partition(". ")[0] for message in found.warnings] == [
+        "windows of 300 s are computed by eu and not by us",
+        "windows of 600 s are computed by us and not by eu",
+        "slice tenant is computed by us and not by eu",
+    ]
+    assert kinds(found.database) == [
+        ("slice_in_some_lakes", "tenant"),
+        ("window_in_some_lakes", "300"),
+        ("window_in_some_lakes", "600"),
+    ]
+
+
+def test_a_slice_that_all_lakes_compute_is_added_up(tmp_path: Path) -> None:
+    settings = SETTINGS.replace('model = "model"', 'model = "model"\ntenant = "pool"')
+    both = settings + '[slices]\nby = ["workload_tenant", "tenant"]\n'
+    one = settings + '[slices]\nby = ["tenant"]\n'
+    of_both = {"eu": lake(tmp_path / "eu", EU, both), "us": lake(tmp_path / "us", US, one)}
+    found = federate(of_both, tmp_path / "all")
+    sql = (
+        f"SELECT slice, slice_value, offered FROM {TOTALS} WHERE slice_value IS NOT NULL AND window_s = 3600 ORDER BY 2"
+    )
+    assert asked(found.database, sql).rows() == [("tenant", "eu", 25), ("tenant", "us", 20)]
+    assert kinds(found.database) == [("slice_in_some_lakes", "workload_tenant")]
+
+
+def test_an_idle_lake_takes_no_slice_from_the_others(lakes: dict[str, str], tmp_path: Path) -> None:
+    """It computes the same as they do and has no traffic: what it has no rows of is not what it does not compute."""
+    found = federate({"idle": lake(tmp_path / "idle", {}), **of_two(lakes)}, tmp_path / "all")
+    assert asked(found.database, f"SELECT DISTINCT window_s FROM {TOTALS} ORDER BY 1").rows() == [(300,), (3600,)]
+    assert found.warnings == []
+
+
+def test_lakes_without_a_length_of_windows_in_common_are_refused(lakes: dict[str, str], tmp_path: Path) -> None:
+    us = lake(tmp_path / "us", US, SETTINGS.replace("windows_s = [300, 3600]", "windows_s = [600, 86400]"))
+    with pytest.raises(FederationApart) as refused:
+        federate({"eu": lakes["eu"], "us": us}, tmp_path / "all")
+    assert [line.strip() for line in str(refused.value).splitlines()[1:-1]] == ["eu: 300, 3600 s", "us: 600, 86400 s"]
+
+
+OTHER = """
+[costs.currencies]
+EUR = 1.2
+[work.all]
+decode_weight = 7.0
+"""
+
+
+def test_settings_that_change_what_numbers_mean_are_named(lakes: dict[str, str], tmp_path: Path) -> None:
+    eu = lake(tmp_path / "eu", EU, SETTINGS + "[costs.currencies]\nEUR = 1.08\nGBP = 1.3\n")
+    changed = SETTINGS.replace("ttft_s = 1.0", 'ttft_s = 1.0\nmatch = { model = ["m*", "n"] }').replace(
+        'evaluators = ["judge"]', 'evaluators = ["judge", "other"]'
+    )
+    us = lake(tmp_path / "us", US, f"max_request_lifetime_s = 1800.0\n{changed}{OTHER}")
+    found = federate({"eu": eu, "us": us}, tmp_path / "all")
+    begins = [message.partition(". ")[0] for message in found.warnings]
+    weights = '"prefill_weight": 1.0, "cached_weight": 0.1, "decode_weight": 7.0, "draft_weight": 0.5'
+    assert begins == [
+        "costs.currencies.EUR is 1.08 in eu; 1.2 in us",
+        "max_request_lifetime_s is 3600 in eu; 1800 in us",
+        f'work is [] in eu; [{{"model": [], {weights}}}] in us',
+        'workloads.qa.match is {} in eu; {"model": ["m*", "n"]} in us',
+        "workloads.qa.quality.evaluators is judge in eu; judge, other in us",
+    ]
+    assert "A dollar of a line in that currency is worth something else in each" in found.warnings[0]
+    assert {kind for kind, _ in kinds(found.database)} == {"setting_unlike"}
+
+
+def test_times_that_are_measured_from_elsewhere_are_not_judged_by_the_same_gates(
+    lakes: dict[str, str], tmp_path: Path
+) -> None:
+    us = lake(tmp_path / "us", US, f'latency_origin = "attempt"\n{SETTINGS}')
+    with pytest.raises(FederationUnlike, match="qa: latency_origin is request in eu; attempt in us"):
+        federate({"eu": lakes["eu"], "us": us}, tmp_path / "all")
+
+
+def test_a_damaged_database_is_named_by_its_lake(lakes: dict[str, str], tmp_path: Path) -> None:
+    """Its first blocks are whole, so that it opens: it is found damaged where its rows are read."""
+    whole = (Path(lakes["us"]) / "goodput.duckdb").read_bytes()
+    size = len(whole)
+    damaged = bytearray(whole)
+    damaged[3 * 4096 :] = bytes(byte ^ 255 for byte in damaged[3 * 4096 :])
+    for name, content in {"bent": bytes(damaged), "torn": whole[: size // 2], "none": b"text"}.items():
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "goodput.duckdb").write_bytes(content)
+        with pytest.raises(FederatedLakeUnreadable) as refused:
+            federate({"eu": lakes["eu"], name: str(tmp_path / name)}, tmp_path / "all")
+        assert str(refused.value).startswith(f"{name} ({tmp_path / name}): its goodput.duckdb cannot be read: ")
+        assert not (tmp_path / "all").exists()
+
+
 def test_a_lake_of_an_older_version_has_null_where_a_column_came_since(lakes: dict[str, str], tmp_path: Path) -> None:
     older = tmp_path / "older"
     older.mkdir()
@@ -311,6 +428,8 @@ def test_a_lake_of_an_older_version_has_null_where_a_column_came_since(lakes: di
     found = federate({"eu": lakes["eu"], "older": str(older)}, tmp_path / "all")
     sql = f"SELECT offered, arrivals, lakes FROM {TOTALS} WHERE slice = 'overall' AND window_s = 3600"
     assert asked(found.database, sql).rows() == [(45, None, 2)]
+    (warning,) = found.warnings
+    assert warning.startswith("the settings of older are not known, as an older version of Goodput published it")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from goodput.contracts import contract, stored_tables
 from goodput.errors import IdentityInSettings
 from goodput.globs import matches_any
 from goodput.measure.gates import gate_rows
+from goodput.measure.setting_rows import setting_rows
 from goodput.plumbing import source_ledger, source_places
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.database import publish
@@ -95,7 +96,7 @@ def erase(workspace: Workspace, identities: Collection[str], found: FoundIdentit
             change = PartChange([*renamed], parts)
             note_replaced(lake, [part.path for part in parts])
             lake.catalog[table].change(*change)
-    publish(lake, gate_rows(workspace.settings), anew=True)
+    publish(lake, gate_rows(workspace.settings), setting_rows(workspace.settings), anew=True)
     sweep(lake, anyway=True)
     delete_replaced(lake, at_once=True)
     write_erased(lake, erased.without_names)

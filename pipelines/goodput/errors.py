@@ -30,6 +30,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── CacheOfAnotherLake  a folder for a lake in an object store that has another lake in it
 │   ├── NotInObjectStore    a command that does not work on a lake in an object store
 │   ├── FederationUnlike    lakes whose workloads of one name have other gates, so that nothing adds up
+│   ├── FederationApart     lakes that compute no windows of one length
 │   ├── FederatedIntoLake   a database of several lakes would take the place of a lake's own
 │   ├── FederatedIntoStore  a database of several lakes was to be written to an address
 │   ├── LakesUnnamed        lakes without a name of their own
@@ -39,6 +40,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── LakeTooNew              the lake was written by a newer version
 ├── LakeTooOld              the lake was written by an older version and has to be rebuilt
 ├── LakeUnreadable          a file that the lake cannot do without is damaged
+├── FederatedLakeUnreadable what one of several lakes has published cannot be read
 ├── HeadMissing             a lake in an object store whose head is gone
 ├── LakeBusy                another run holds the lake
 ├── LeaseLost               another machine has taken over a lake in an object store
@@ -163,6 +165,28 @@ class FederationUnlike(UsageError):
         super().__init__(
             "\n".join(["The lakes accept by different gates:", *lines])
             + "\nGive workloads of one name the same gates, or others another name, run, and federate again."
+        )
+
+
+class FederationApart(UsageError):
+    """Lakes that compute no windows of one length, so that none add up; `windows` of each by name."""
+
+    def __init__(self, windows: Sequence[tuple[str, str]]) -> None:
+        lines = [f"  {lake}: {lengths} s" for lake, lengths in windows]
+        super().__init__(
+            "\n".join(["The lakes have no length of windows in common:", *lines])
+            + "\nGive all of them the same windows_s, run, and federate again."
+        )
+
+
+class FederatedLakeUnreadable(GoodputError):
+    """What one of several lakes has published cannot be read."""
+
+    def __init__(self, name: str, lake: str, reason: str) -> None:
+        super().__init__(
+            f"{name} ({lake}): its goodput.duckdb cannot be read: {' '.join(reason.split())[:500]}\n"
+            "`goodput run` on that lake publishes it anew, from its parts, where the file is deleted first; "
+            "`goodput verify` says whether these are damaged too."
         )
 
 

@@ -22,6 +22,7 @@ from goodput.errors import (
     PartitionsBlocked,
 )
 from goodput.measure.gates import gate_rows
+from goodput.measure.setting_rows import setting_rows
 from goodput.monitor.alarm_tables import TABLES as ALARM_TABLES
 from goodput.notify.outbox import outbox_file
 from goodput.plumbing.catalog import ALL
@@ -60,7 +61,9 @@ def rebuild(workspace: Workspace) -> tuple[Path, PartitionsBlocked | None]:
         blocked = _run(fresh)
         kept = _free(old.root.with_name(f"{old.root.name}.{called}"))
         _swap(old.root, fresh.lake.root, kept)
-    publish(Lake(old.root), gate_rows(workspace.settings))  # views name the place of the lake
+    publish(
+        Lake(old.root), gate_rows(workspace.settings), setting_rows(workspace.settings)
+    )  # views name the place of the lake
     return kept, blocked
 
 

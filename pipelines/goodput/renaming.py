@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from goodput.conform.journal import PartChange, journaled, undo_unfinished
 from goodput.contracts import stored_tables
 from goodput.measure.gates import gate_rows
+from goodput.measure.setting_rows import setting_rows
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.database import publish
 from goodput.plumbing.garbage import delete_replaced, note_replaced, sweep
@@ -43,7 +44,7 @@ def rename_identities(workspace: Workspace) -> dict[str, int]:
                 renamed[table] = rows
         renaming.withdraw(_IN_WORDS)
         if lake.database.exists():
-            publish(lake, gate_rows(workspace.settings), anew=True)
+            publish(lake, gate_rows(workspace.settings), setting_rows(workspace.settings), anew=True)
         sweep(lake, anyway=True)
         delete_replaced(lake, at_once=True)
     write_choice(lake, choice.over(pseudonyms))

@@ -9,6 +9,7 @@ from goodput.alarms import judge
 from goodput.conform.ingest import Ingested, ingest
 from goodput.errors import LakeUnreadable
 from goodput.measure.gates import gate_rows
+from goodput.measure.setting_rows import setting_rows
 from goodput.plumbing import interrupt, lake_marker
 from goodput.plumbing.catalog import Part
 from goodput.plumbing.checked_settings import note_checked
@@ -110,7 +111,7 @@ def judge_alarms(workspace: Workspace) -> None:
 def publish_database(workspace: Workspace) -> bool:
     """Bring the database up to what the lake holds; whether that changed it."""
     with workspace.telemetry.span("publish") as span:
-        changed = publish(workspace.lake, gate_rows(workspace.settings)).changed
+        changed = publish(workspace.lake, gate_rows(workspace.settings), setting_rows(workspace.settings)).changed
         pin(workspace.lake)
         sweep(workspace.lake)
         delete_replaced(workspace.lake)

@@ -50,7 +50,7 @@ OF_RECORDS = (
 )
 OF_RECORDS += ("unused_cost_lines",)
 DERIVED = ("accepted_units", "binding_gate", "deliveries", "sessions", "sources", "unjoined_labels", "unknown_metrics")
-RELATIONS = {*MEASURED, *OF_RECORDS, *DERIVED, "workloads", "pruned"}
+RELATIONS = {*MEASURED, *OF_RECORDS, *DERIVED, "workloads", "settings", "pruned"}
 FILES = [
     "goodput.duckdb",
     "lake.json",

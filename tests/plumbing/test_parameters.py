@@ -14,11 +14,19 @@ STORED = frozenset(contract_names())
 _ASKED = re.compile(r"\$(\w+)")
 TOGETHER = {"attempts", "requests", "session_hours", "quality_labels"}  # they read more of each other than is stored
 OF_LAKES = {
+    "common_slices",
+    "common_windows",
     "federated_goodput",
+    "lake_slices",
+    "lake_windows",
     "published_until",
     "shared_replicas",
     "shared_sources",
+    "unknown_settings",
     "unlike_gates",
+    "unlike_settings",
+    "unlike_slices",
+    "unlike_windows",
 }  # each row says of which lake it is
 
 
@@ -55,7 +63,7 @@ def test_a_relation_is_computed_of_columns_that_are_declared(file: str) -> None:
     with connect() as connection:
         for name in inputs_of([file], stored):
             rows = _empty(name)
-            if file in OF_LAKES and name in STORED | {"workloads"}:
+            if file in OF_LAKES and name in STORED | {"workloads", "settings"}:
                 rows = rows.append_column("lake", pa.array([], pa.string()))
             connection.register(name, rows)
         for dimension in ("workload", "model", "pool", "route"):

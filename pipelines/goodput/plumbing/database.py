@@ -25,6 +25,7 @@ from goodput.plumbing.foreign_log import remove_logs
 from goodput.plumbing.graph import relation
 from goodput.plumbing.hours import instant_of
 from goodput.plumbing.lake import Lake, write_parquet
+from goodput.plumbing.parameters import PARAMETERS
 from goodput.plumbing.pruned import read_pruned
 from goodput.plumbing.published_head import is_written_to, note_head
 from goodput.plumbing.published_macros import SQL_FILES, create_macros
@@ -65,7 +66,17 @@ _PRUNED_COLUMNS = {
     "holds": "windows: what was measured; rows: what it was measured from",
     "kept_from": "From when on its rows are kept: before it were rows too, and none there now says nothing of traffic",
 }
-BESIDE_CONTRACTS = {"workloads": (_WORKLOADS, _WORKLOAD_COLUMNS), "pruned": (_PRUNED, _PRUNED_COLUMNS)}
+_SETTINGS = "Settings beside gates that change what numbers mean, as the last run had them"
+_SETTING_COLUMNS = {
+    "setting": "Key of the setting in goodput.toml",
+    "value": "Its value, the default where none is given: a number, a word, a list with commas, or JSON",
+}
+BESIDE_CONTRACTS = {
+    "workloads": (_WORKLOADS, _WORKLOAD_COLUMNS),
+    "settings": (_SETTINGS, _SETTING_COLUMNS),
+    "pruned": (_PRUNED, _PRUNED_COLUMNS),
+}
+_NO_SETTINGS = PARAMETERS["settings"].schema.empty_table()
 
 
 @dataclass(frozen=True)
@@ -81,14 +92,15 @@ class Published:
         return row_counts(self.lake)
 
 
-def publish(lake: Lake, workloads: pa.Table, *, anew: bool = False) -> Published:
+def publish(lake: Lake, workloads: pa.Table, settings: pa.Table = _NO_SETTINGS, *, anew: bool = False) -> Published:
     """Bring goodput.duckdb up to what the catalog lists; it is left alone where that is what it holds.
 
-    `workloads` has a row per workload and gate. `anew`: no byte of the file as it was stays. What another program wrote
-    beside it or into it is dropped. Raises LakeUnreadable, LakeUnwritable.
+    `workloads` has a row per workload and gate, `settings` one per setting that users see. `anew`: no byte of the file
+    as it was stays. What another program wrote beside it or into it is dropped. Raises LakeUnreadable, LakeUnwritable.
     """
     _drop_foreign_logs(lake)
-    versions, rest = _versions(lake), _rest(lake, workloads)
+    given = {"workloads": workloads, "settings": settings}
+    versions, rest = _versions(lake), _rest(lake, given)
     state = fingerprint(versions, rest)  # equal ones need no look at any partition
     found = None if anew else _published_state(lake)
     if found is not None and is_written_to(lake.database, found):
@@ -97,7 +109,7 @@ def publish(lake: Lake, workloads: pa.Table, *, anew: bool = False) -> Published
     if found == state or others == set():
         return Published(lake, changed=False)
     held = {} if anew else published_digests(lake)
-    wanted = _wanted(lake, workloads, held, others)
+    wanted = _wanted(lake, given, held, others)
     if held == wanted:
         _note(lake, found, rest, versions)
         return Published(lake, changed=False)
@@ -119,10 +131,10 @@ def publish(lake: Lake, workloads: pa.Table, *, anew: bool = False) -> Published
                 _know_lake(connection, lake)
                 if not is_same_layout:
                     _lay_out(connection, lake, unreadable)
-                _update(connection, lake, {*changed, *gone}, workloads, unreadable)
+                _update(connection, lake, {*changed, *gone}, given, unreadable)
                 good = {name: digest for name, digest in changed.items() if name not in unreadable}
-                of_all = {} if unreadable else {_STATE: state}  # what was unreadable is tried again
-                _remember(connection, good | of_all, {*gone, *unreadable})
+                # what was unreadable is tried again
+                _remember(connection, good if unreadable else good | {_STATE: state}, {*gone, *unreadable})
                 _write_out(connection, lake.database)
         except duckdb.IOException as error:
             raise LakeUnwritable(lake.database, OSError(str(error))) from error
@@ -168,9 +180,9 @@ def _versions(lake: Lake) -> dict[str, int]:
     return {name: lake.catalog[name].version for name in (*_INSIDE, *_OVER_PARTS, *_ADDED.values())}
 
 
-def _rest(lake: Lake, workloads: pa.Table) -> str:
+def _rest(lake: Lake, given: Mapping[str, pa.Table]) -> str:
     """A digest of all that is published beside the tables of the lake."""
-    return fingerprint(workloads.to_pylist(), _pruned(lake), _layout(lake))
+    return fingerprint(*(rows.to_pylist() for rows in given.values()), _pruned(lake), _layout(lake))
 
 
 def _pruned(lake: Lake) -> list[tuple[str, str, str]]:
@@ -220,7 +232,9 @@ def _layout(lake: Lake) -> str:
     )
 
 
-def _wanted(lake: Lake, workloads: pa.Table, held: Mapping[str, str], others: Collection[str] | None) -> dict[str, str]:
+def _wanted(
+    lake: Lake, given: Mapping[str, pa.Table], held: Mapping[str, str], others: Collection[str] | None
+) -> dict[str, str]:
     """What the database must hold, as digests: `table/partition` of tables inside, `table` of views, and the layout.
 
     Where it `held` all but what changed in `others`, no part of another table is listed.
@@ -229,7 +243,8 @@ def _wanted(lake: Lake, workloads: pa.Table, held: Mapping[str, str], others: Co
         shown = {*others, *(name for name in _OVER_PARTS if _ADDED.get(name) in others)}
         kept = {key: digest for key, digest in held.items() if key.partition("/")[0] not in shown}
         return kept | _of_tables(lake, others)
-    beside = {"workloads": fingerprint(workloads.to_pylist()), "pruned": fingerprint(_pruned(lake))}
+    beside = {name: fingerprint(rows.to_pylist()) for name, rows in given.items()}
+    beside["pruned"] = fingerprint(_pruned(lake))
     return {**_of_tables(lake, {*_INSIDE, *_OVER_PARTS}), **beside, "layout": _layout(lake)}
 
 
@@ -290,6 +305,7 @@ def _lay_out_beside(connection: duckdb.DuckDBPyConnection) -> None:
         "CREATE TABLE workloads (workload VARCHAR, gate VARCHAR, bound DOUBLE, on_missing VARCHAR, "
         "unlabelled VARCHAR, sampling VARCHAR, unit VARCHAR, unit_label VARCHAR)"
     )
+    connection.execute("CREATE TABLE settings (setting VARCHAR, value VARCHAR)")
     connection.execute("CREATE TABLE pruned (relation VARCHAR, holds VARCHAR, kept_from TIMESTAMPTZ)")
     for name, (meaning, columns) in BESIDE_CONTRACTS.items():
         connection.execute(f"COMMENT ON TABLE {name} IS {quoted(meaning)}")
@@ -301,7 +317,7 @@ def _update(
     connection: duckdb.DuckDBPyConnection,
     lake: Lake,
     changed: Iterable[str],
-    workloads: pa.Table,
+    given: Mapping[str, pa.Table],
     unreadable: Mapping[str, str],
 ) -> None:
     """Write what changed: partitions of tables inside, views whose files are others, what is beside contracts."""
@@ -313,10 +329,10 @@ def _update(
             partitions.setdefault(name, []).append(partition)
         elif name in _OVER_PARTS and name != "requests":
             connection.execute(_view_over_parts(lake, name, unreadable))
-        elif name == "workloads":
-            connection.execute("DELETE FROM workloads")
-            connection.register("workload_gates", workloads)
-            connection.execute("INSERT INTO workloads BY NAME SELECT * FROM workload_gates")
+        elif name in given:
+            connection.execute(f"DELETE FROM {name}")  # noqa: S608  (a name of ours)
+            connection.register("given_rows", given[name])
+            connection.execute(f"INSERT INTO {name} BY NAME SELECT * FROM given_rows")  # noqa: S608
         elif name == "pruned":
             connection.execute("DELETE FROM pruned")
             for relation_name, holds, first in _pruned(lake):

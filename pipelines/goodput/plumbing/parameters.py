@@ -167,6 +167,10 @@ PARAMETERS: Mapping[str, Parameter] = {
             *_columns(("on_missing", "unlabelled", "sampling", "unit", "unit_label"), _TEXT),
         ],
     ),
+    "settings": _parameter(
+        "Settings beside gates that change what numbers mean, as users ask for them.",
+        _columns(("setting", "value"), _TEXT),
+    ),
     "pruned": _parameter(
         "How far back each relation has rows of which older ones were pruned, as users ask for it.",
         [*_columns(("relation", "holds"), _TEXT), ("kept_from", pa.timestamp("us", "UTC"))],
