@@ -18,9 +18,10 @@ from goodput.errors import (
     GoodputError,
     LakesUnnamed,
     NotPublished,
+    SeveralLakes,
 )
-from goodput.federated_sums import TOTALS
 from goodput.federation import federate
+from goodput.plumbing.several_lakes import TOTALS
 from goodput.plumbing.sql_files import sql_file
 from goodput.plumbing.workspace import Workspace
 from goodput.run import run
@@ -430,6 +431,36 @@ def test_a_lake_of_an_older_version_has_null_where_a_column_came_since(lakes: di
     assert asked(found.database, sql).rows() == [(45, None, 2)]
     (warning,) = found.warnings
     assert warning.startswith("the settings of older are not known, as an older version of Goodput published it")
+
+
+EMPTY_CONFIG = 'landing = ["landing"]\n[alarms]\nenabled = false\n'
+OF_ONE_LAKE = [
+    *(["reconcile"], ["sources"], ["explain", "eu-0-0"], ["report"], ["export", "prometheus"], ["alarms"], ["run"]),
+    *(["compare", "--by", "pool", "eu", "us"], ["labels", "plan", "--width", "0.1"], ["verify"], ["erase", "someone"]),
+    *(["alarms", "silence", "--match", "pool=eu", "--for", "4h", "--reason", "x"], ["serve", "--port", "0"]),
+    *(["mcp"], ["federate", "fleet={lake}", "--into", "other"]),
+]
+
+
+@pytest.mark.parametrize("command", OF_ONE_LAKE, ids=lambda command: " ".join(command[:2]))
+def test_what_works_on_one_lake_refuses_several(
+    command: list[str], of_both: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "goodput.toml").write_text(EMPTY_CONFIG)
+    (tmp_path / "landing").mkdir()
+    before = (of_both / "goodput.duckdb").read_bytes()
+    named = [] if command[0] == "federate" else ["--lake", str(of_both)]
+    failed = CliRunner().invoke(app, [*(word.format(lake=of_both) for word in command), *named])
+    assert isinstance(failed.exception, SeveralLakes), failed.output
+    assert "Name a lake that it was made from instead ('eu', 'us')" in str(failed.exception)
+    assert [path.name for path in of_both.iterdir()] == ["goodput.duckdb"]
+    assert (of_both / "goodput.duckdb").read_bytes() == before
+
+
+@pytest.fixture(scope="module")
+def of_both(lakes: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return federate(of_two(lakes), tmp_path_factory.mktemp("both")).database.parent
 
 
 @pytest.mark.parametrize(

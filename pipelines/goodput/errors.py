@@ -33,6 +33,7 @@ GoodputError                exit code 1: a run or a check failed
 │   ├── FederationApart     lakes that compute no windows of one length
 │   ├── FederatedIntoLake   a database of several lakes would take the place of a lake's own
 │   ├── FederatedIntoStore  a database of several lakes was to be written to an address
+│   ├── SeveralLakes        what works on one lake was to work on a database of several
 │   ├── LakesUnnamed        lakes without a name of their own
 │   └── TargetUnreadable    what `goodput connect` was asked to look at is not there
 ├── ErasedFilesLie          landing files hold identities that were erased from the lake
@@ -204,6 +205,17 @@ class FederatedIntoStore(UsageError):
         super().__init__(
             f"{address} is an address of an object store, and a database of several lakes is written to a folder.\n"
             "Name a folder with --into, and copy its goodput.duckdb from there."
+        )
+
+
+class SeveralLakes(UsageError):
+    """What works on one lake was to work on a database of several."""
+
+    def __init__(self, folder: Path, lakes: Sequence[str]) -> None:
+        super().__init__(
+            f"{folder} is no lake: its database is of several, made by `goodput federate`, and only `goodput query` "
+            "and `goodput tables` ask it.\n"
+            f"Name a lake that it was made from instead ({_listed(lakes)}), where that is kept."
         )
 
 

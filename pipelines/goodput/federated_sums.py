@@ -6,9 +6,9 @@ The rows of the lakes are in the database already; how they came there is `feder
 import duckdb
 
 from goodput.errors import FederationApart, FederationUnlike
+from goodput.plumbing.several_lakes import TOTALS
 from goodput.plumbing.sql_files import compute, quoted, sql_file
 
-TOTALS = "federated_goodput"
 _ALL_PERIODS = """CREATE TEMP TABLE shown_periods AS
 SELECT DISTINCT
     format('{} {}', window_s, epoch_us(window_start)) AS period, window_start AS from_at,

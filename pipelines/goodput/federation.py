@@ -20,12 +20,13 @@ from goodput.errors import (
     NotPublished,
     QueryFailed,
 )
-from goodput.federated_sums import TOTALS, add_up, check_gates, warn
+from goodput.federated_sums import add_up, check_gates, warn
 from goodput.plumbing.database import BESIDE_CONTRACTS, DERIVED, PUBLIC_INSIDE
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.graph import relation
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.parameters import PARAMETERS, as_rows, register
+from goodput.plumbing.several_lakes import TOTALS, refuse_several
 from goodput.plumbing.sql_files import connect, quoted
 from goodput.plumbing.store import download_published
 from goodput.settings.lake_address import url_of
@@ -50,8 +51,8 @@ class Federated:
 def federate(lakes: Mapping[str, str], folder: Path) -> Federated:
     """Write goodput.duckdb of the lakes (name -> folder, or address of a bucket) into a folder.
 
-    Raises FederatedIntoLake, NotPublished, FederatedLakeUnreadable, FederationUnlike, FederationApart, QueryFailed,
-    LakeUnwritable, ExtraMissing, StoreFailed, LakeTooNew.
+    Raises FederatedIntoLake, NotPublished, SeveralLakes, FederatedLakeUnreadable, FederationUnlike, FederationApart,
+    QueryFailed, LakeUnwritable, ExtraMissing, StoreFailed, LakeTooNew.
     """
     if Lake(folder).is_made:
         raise FederatedIntoLake(folder)
@@ -104,14 +105,16 @@ def _made(folder: Path) -> Iterator[None]:
 def _databases(lakes: Mapping[str, str]) -> Iterator[dict[str, Path]]:
     """The published database of each lake, on this machine.
 
-    Raises NotPublished, ExtraMissing, StoreFailed, LakeTooNew.
+    Raises NotPublished, SeveralLakes, ExtraMissing, StoreFailed, LakeTooNew.
     """
     with TemporaryDirectory(prefix="goodput-") as copies:
         found = {}
         for number, (name, lake) in enumerate(lakes.items()):
             url = url_of(lake)
             found[name] = Path(lake) / _DATABASE if url is None else Path(copies) / f"{number}.duckdb"
-            if url is not None:
+            if url is None:
+                refuse_several(Path(lake))
+            else:
                 download_published(url, _DATABASE, found[name])
             if not found[name].is_file():
                 raise NotPublished(found[name] if url is None else f"{url}/{_DATABASE}")

@@ -14,6 +14,7 @@ from goodput.ask.renamed import new_names
 from goodput.errors import NotPublished, QueryFailed
 from goodput.plumbing import interrupt
 from goodput.plumbing.checked_settings import lake_of_checked
+from goodput.plumbing.several_lakes import refuse_several
 from goodput.plumbing.sql_files import Config, spilling, sql_file
 from goodput.plumbing.store import IN_FOLDER, Store, store_of
 
@@ -50,16 +51,20 @@ def lake_meant(config: Path | None, lake: Path | None) -> tuple[Path, Store]:
 
 
 @contextmanager
-def published(config: Path | None, lake: Path | None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A read-only connection to the lake's goodput.duckdb, in UTC.
+def published(
+    config: Path | None, lake: Path | None, *, of_several: bool = False
+) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A read-only connection to the lake's goodput.duckdb, in UTC; `of_several`: it may be one of several lakes.
 
-    Raises SettingsError, NotPublished, and QueryFailed for whatever the database refuses inside the block.
+    Raises SettingsError, NotPublished, SeveralLakes, and QueryFailed for what the database refuses inside the block.
     """
     folder, store = lake_meant(config, lake)
     database = folder / "goodput.duckdb"
     store.pull_published()
     if not database.is_file():
         raise NotPublished(database)
+    if not of_several:
+        refuse_several(folder)
     try:
         with interrupt.stoppable(_connect(database)) as connection:
             connection.execute("SET TimeZone = 'UTC'")

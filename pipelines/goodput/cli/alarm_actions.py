@@ -23,6 +23,7 @@ from goodput.cli.render import console, table, until_reader_leaves
 from goodput.errors import UsageError
 from goodput.globs import literal
 from goodput.plumbing.alarm_actions import MATCHED, Action, add_action, named_word, newest, of_kind, read_actions
+from goodput.plumbing.several_lakes import refuse_several
 from goodput.plumbing.store import Store
 
 _UNITS = {"m": 60, "h": 3600, "d": 86400}
@@ -154,6 +155,7 @@ def _add(config: Path | None, lake: Path | None, action: Action) -> None:
 def _lake(config: Path | None, lake: Path | None) -> tuple[Path, Store]:
     root, store = lake_meant(config, lake)
     store.pull_published()
+    refuse_several(root)
     return root, store
 
 

@@ -6,6 +6,7 @@ import typer
 
 from goodput.cli.options import Config, LakeRoot
 from goodput.errors import ExtraMissing
+from goodput.plumbing.several_lakes import refuse_several
 from goodput.settings.load import load_settings
 
 _PACKAGES = {"mcp", "mcp_types"}
@@ -26,7 +27,8 @@ def mcp(
     Example:
       goodput mcp --config /srv/fleet/goodput.toml
     """
-    load_settings(config, lake=lake)  # mistakes are reported to whoever starts it, not to the model
+    # mistakes are reported to whoever starts it, not to the model
+    refuse_several(load_settings(config, lake=lake).lake_path)
     try:
         from goodput.mcp_server.asking import AnswerLimits, Asker  # noqa: PLC0415  (an extra, and slow to import)
         from goodput.mcp_server.server import made  # noqa: PLC0415

@@ -49,7 +49,7 @@ def query(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     written = format or _by_name(output)
     if written is Format.parquet and output is None and sys.stdout.isatty():
         raise typer.BadParameter("parquet is not for a terminal: name a file with --output", param_hint="--format")
-    with until_reader_leaves(), published(config, lake) as connection:
+    with until_reader_leaves(), published(config, lake, of_several=True) as connection:
         _check(connection, text)
         if written is Format.table and output is None:
             _print_table(connection, text, max_rows, console())

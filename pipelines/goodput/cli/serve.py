@@ -7,6 +7,7 @@ import typer
 
 from goodput.cli.options import Config, LakeRoot
 from goodput.listen.token import SERVE_TOKEN, read_token
+from goodput.plumbing.several_lakes import refuse_several
 from goodput.settings.load import load_settings
 
 
@@ -32,6 +33,7 @@ def serve(  # noqa: PLR0913, PLR0917  (the command's options)
       goodput serve --host 0.0.0.0 --token-file /run/secrets/goodput-token
     """
     settings = load_settings(config, lake=lake)
+    refuse_several(settings.lake_path)
     token = read_token(token_file, SERVE_TOKEN)
     from goodput.listen.address import Address  # noqa: PLC0415  (help must not wait for it)
     from goodput.serve import server  # noqa: PLC0415

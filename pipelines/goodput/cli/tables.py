@@ -26,7 +26,7 @@ def tables(
       goodput tables
       goodput tables goodput
     """
-    with until_reader_leaves(), published(config, lake) as connection:
+    with until_reader_leaves(), published(config, lake, of_several=True) as connection:
         if relation is None:
             _print_relations(connection)
         else:

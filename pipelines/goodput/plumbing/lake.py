@@ -20,6 +20,7 @@ from goodput.plumbing.catalog import Catalog, Part, part_name
 from goodput.plumbing.files import write_atomically
 from goodput.plumbing.part_check import forget_compared, note_written
 from goodput.plumbing.part_writer import PartWriter, parquet_options
+from goodput.plumbing.several_lakes import refuse_several
 from goodput.plumbing.store import IN_FOLDER, Store
 from goodput.plumbing.write_lock import WriteLock
 
@@ -68,17 +69,22 @@ class Lake:
     def open(self) -> None:
         """Create the lake, or check that this version may write to it.
 
-        Raises LakeTooNew, LakeTooOld, LakeUnreadable or LakeUnwritable.
+        Raises SeveralLakes, LakeTooNew, LakeTooOld, LakeUnreadable or LakeUnwritable.
         """
         self.pull()
+        refuse_several(self.root)
         if self.is_made:
             lake_marker.check(self.root)
         else:
             lake_marker.begin(self)
 
     def require(self) -> None:
-        """Check that there is a lake of this format. Raises NotPublished, LakeTooNew, LakeTooOld, LakeUnreadable."""
+        """Check that there is a lake of this format.
+
+        Raises NotPublished, SeveralLakes, LakeTooNew, LakeTooOld, LakeUnreadable.
+        """
         self.pull()
+        refuse_several(self.root)
         if not self.is_made:
             raise NotPublished(self.database)
         self.open()
