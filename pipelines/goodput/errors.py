@@ -57,7 +57,7 @@ GoodputError                exit code 1: a run or a check failed
 ├── ExportFailed            windows that could not be sent to a receiver of metrics
 ├── OutputUnwritable        the file that an answer was to go to cannot be written
 ├── PartitionsBlocked       partitions that could not be computed, or that break their contract, are not published
-├── SourcesFailed           files that were refused, or have too many rows in quarantine
+├── SourcesFailed           files that were refused, not read to their end, or have too many rows in quarantine
 ├── NothingReadable         `goodput connect` found nothing that could be read
 ├── QueryFailed             the database refused the SQL
 ├── TookTooLong             a question that was not answered in its time
@@ -767,7 +767,7 @@ class BlockedPartition:
 
 
 class SourcesFailed(GoodputError):
-    """Some files were refused, or have too many rows in quarantine; everything else is published.
+    """Files were refused, not read to their end, or have too many rows in quarantine; everything else is published.
 
     `failed` has the path of each with what is wrong; `blocked` counts partitions that are not published beside.
     """
@@ -782,7 +782,8 @@ class SourcesFailed(GoodputError):
         lines = [f"  {path}: {wrong}" for path, wrong in self.failed[: self.SHOWN]]
         more = [f"  and {len(self.failed) - self.SHOWN} more"] if len(self.failed) > self.SHOWN else []
         return [
-            f"{len(self.failed)} file(s) refused or with too many rows in quarantine, all others are published:",
+            f"{len(self.failed)} file(s) refused, not read to the end or with too many rows in quarantine, all others "
+            "are published:",
             *lines,
             *more,
             "Fix or remove them, or the settings that read them, then run again; `goodput sources --problems` "

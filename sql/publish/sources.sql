@@ -69,6 +69,7 @@ SELECT
     coalesce(i.rows, 0) AS rows_ignored,
     i.ignored,
     l.torn_tail_bytes,
+    l.unread_bytes,
     p.source_id IS NOT NULL AS is_pending,
     make_timestamptz(l.first_event_ns // 1000) AS first_event_at,
     make_timestamptz(l.last_event_ns // 1000) AS last_event_at,

@@ -12,6 +12,7 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
 from collect.tables import START, Outcome, read, small_pieces
+from goodput.collect.stopped import Stopped
 from goodput.errors import SourceRefused
 from goodput.settings.model import FileLimits
 from goodput.settings.sources import TableSource
@@ -160,7 +161,8 @@ def test_a_broken_stream_keeps_what_came_before_the_break(tmp_path: Path, codec:
     content = b"start\n" + b"".join(b"%d\n" % number for number in range(100_000))
     found = read(tmp_path, pack(codec, content)[:-100])
     assert found.stopped is not None
-    assert f"the {codec} stream breaks after" in found.stopped
+    assert f"the {codec} stream breaks after" in found.stopped.reason
+    assert found.stopped.unread_bytes == 0  # nothing is there that was not read: its writer may still be at work
     kept = found.frame["started_ns"].to_list()
     assert kept == [number * 10**9 for number in range(len(kept))]
     assert len(kept) > 40_000
@@ -169,7 +171,10 @@ def test_a_broken_stream_keeps_what_came_before_the_break(tmp_path: Path, codec:
 def test_a_decompression_bomb_is_stopped_at_the_limit(tmp_path: Path) -> None:
     content = b"start\n" + b"7\n" * 1_000_000
     found = read(tmp_path, gzip.compress(content), limits=FileLimits(max_decompressed_bytes=100_000))
-    assert found.stopped == "holds more than limits.max_decompressed_bytes = 100000"
+    # so small a file is read ahead as a whole
+    assert found.stopped == Stopped(
+        "holds more than limits.max_decompressed_bytes = 100000", len(gzip.compress(content))
+    )
     assert 0 < found.rows_read <= 50_000
 
 

@@ -1,6 +1,7 @@
 """Every kind of warning, from a small fleet in which it is true, and gone when its cause is fixed."""
 
 import re
+import struct
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,7 +11,9 @@ from typing import Any
 import polars as pl
 import pyarrow as pa
 import pytest
+from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 
+from collect.otlp.encode import length_prefixed
 from collect.telemetry import put, spans_line
 from collect.test_spans import vllm_span
 from declared import bills, source
@@ -724,6 +727,26 @@ def test_money_that_nobody_carries_and_files_that_were_refused_are_named_until_t
     assert "invoice" in refused["message"]
     write(tmp_path / "landing/gpu.csv", header, [{**hour, "invoice": "i1", "amount": 10}])
     assert "file_refused" not in warned(tmp_path, settings)
+
+
+def test_a_file_that_was_not_read_to_its_end_is_named_with_what_was_not(tmp_path: Path) -> None:
+    """Behind the one message stand a length and 100 bytes that are no message; half a message is only not there yet."""
+    path = tmp_path / "landing/traces.pb"
+    path.parent.mkdir()
+    message = length_prefixed([_one_span()])
+    path.write_bytes(message + struct.pack(">I", 200) + b"x" * 100)
+    (found,) = warned(tmp_path, "[workloads.chat]\nttft_s = 1.0")["file_cut_short"]
+    assert (found["severity"], found["subject"], found["affected"]) == ("high", "traces.pb", 104)
+    assert "Up to 104 byte(s) are in no number" in found["message"]
+    path.write_bytes(message + message[:-10])
+    assert "file_cut_short" not in warned(tmp_path, "[workloads.chat]\nttft_s = 1.0")
+
+
+def _one_span() -> bytes:
+    data = TracesData()
+    span = data.resource_spans.add().scope_spans.add().spans.add()
+    span.trace_id, span.span_id, span.name, span.start_time_unix_nano = b"t" * 16, b"s" * 8, "s", BEGIN_S * 10**9
+    return data.SerializeToString()
 
 
 def test_a_slice_without_values_and_a_score_that_none_reaches_are_named(tmp_path: Path) -> None:

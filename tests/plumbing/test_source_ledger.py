@@ -192,6 +192,13 @@ def test_rows_in_quarantine_and_the_sources_that_failed(tmp_path: Path) -> None:
     assert quarantined_and_failed(lake, 0.4) == (42, failed)
 
 
+def test_sources_that_were_not_read_to_their_end_failed(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    tail = replace(ENTRY, source_id="s5", path="tail.gz", reason="breaks off", unread_bytes=0, rows_quarantined=0)
+    change(lake, [tail, replace(tail, source_id="s6", path="cut.pb", reason="no message", unread_bytes=70)], ())
+    assert quarantined_and_failed(lake, 0.5) == (0, [("cut.pb", "up to 70 bytes not read, no message")])
+
+
 def test_sources_that_were_read_and_those_that_were_refused_before(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     assert (ids(lake), refused_unread(lake)) == (set(), set())

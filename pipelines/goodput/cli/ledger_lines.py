@@ -102,6 +102,8 @@ def remarks(source: Row) -> str:
     found = [text for text in (source["reason"],) if text]
     if source["status"] == "refused":
         found = [": ".join(["refused", *found])]
+    if source.get("unread_bytes"):  # a database of an older version does not have them
+        found.append(f"up to {source['unread_bytes']} bytes not read")
     if source["torn_tail_bytes"]:
         found.append(f"unfinished tail of {source['torn_tail_bytes']} bytes")
     found += [f"{rule}: {count}" for rule, count in sorted(ignored.items()) if count]

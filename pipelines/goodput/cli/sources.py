@@ -71,7 +71,9 @@ def sources(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     ] = LedgerFormat.table,
     problems: Annotated[
         bool,
-        typer.Option("--problems", help="Only files that are refused, torn, or have quarantined rows, and those rows."),
+        typer.Option(
+            "--problems", help="Only files that are refused, cut, torn, or have quarantined rows, and those rows."
+        ),
     ] = False,
     match: Annotated[
         str | None,
@@ -90,8 +92,8 @@ def sources(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
     Column R is `ok` where that holds, BROKEN where it does not, and `pending` where hours of the file are not computed
     yet. Below stand, if there are any, metrics that no dialect knows, blocked partitions, and warnings about files and
     replicas; with --problems labels that judge no request too. With --problems the exit code is 1 where a partition
-    is blocked, or a file is refused, is BROKEN, or has a larger share of its rows in quarantine than
-    `limits.quarantined_ratio`.
+    is blocked, or a file is refused, was not read to its end, is BROKEN, or has a larger share of its rows in
+    quarantine than `limits.quarantined_ratio`.
 
     Example:
       goodput sources

@@ -8,6 +8,7 @@ from goodput.collect.otlp.gather import gathered
 from goodput.collect.otlp.read import OtlpReader
 from goodput.collect.received import LandedFile, Received
 from goodput.collect.spans import OtlpRecords
+from goodput.collect.stopped import Stopped
 from goodput.collect.unread import UnreadCalls
 from goodput.collect.witness import Witness
 from goodput.settings.model import Settings
@@ -39,7 +40,7 @@ class OtlpReading:
         decoder = self._records.decoder_of(every=True) if witness else self._records.decoder
         self._reader = OtlpReader(file.content, decoder, on_bytes)
         self.torn_tail_bytes = 0
-        self.stopped: str | None = None
+        self.stopped: Stopped | None = None
 
     def only_block(self) -> Framed | None:
         """What lies in a file of one block, or of none: it is not iterated over then. Raises SourceRefused."""

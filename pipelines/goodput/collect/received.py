@@ -12,6 +12,7 @@ from typing import ClassVar, Protocol
 import polars as pl
 
 from goodput.collect.held import HeldFile, Readable
+from goodput.collect.stopped import Stopped
 
 _NO_WORDS = re.compile(r"[-+0-9.,:eETZ/ %$]{0,40}")
 UNCLAIMED = "unclaimed"  # reader of a file that no source in the settings claims: its content decides
@@ -118,6 +119,6 @@ class SourceReading(Protocol):
     """A file being read: iterate over its blocks, then look at how it ended. Iterating may raise SourceRefused."""
 
     torn_tail_bytes: int  # an unfinished last row: read when the file has grown
-    stopped: str | None  # why reading stopped short of the end, if it did
+    stopped: Stopped | None  # why reading stopped short of the end, if it did
 
     def __iter__(self) -> Iterator[Received]: ...

@@ -11,6 +11,7 @@ import duckdb
 import polars as pl
 
 from goodput.collect.received import Received, RefusedRow
+from goodput.collect.stopped import Stopped
 from goodput.collect.together import Together
 from goodput.conform.account import Account, counts, event_spans
 from goodput.conform.derive import derive
@@ -104,10 +105,16 @@ class IngestBatch:
         if self._rows >= _MOST_ROWS:
             self._write()
 
-    def end(self, *, reader: str, stopped: str | None, torn_tail_bytes: int) -> None:
+    def end(self, *, reader: str, stopped: Stopped | None, torn_tail_bytes: int) -> None:
         """The source is read."""
         entry = self._sources[self._current]
-        self._sources[self._current] = replace(entry, reader=reader, reason=stopped, torn_tail_bytes=torn_tail_bytes)
+        self._sources[self._current] = replace(
+            entry,
+            reader=reader,
+            reason=stopped.reason if stopped else None,
+            unread_bytes=stopped.unread_bytes if stopped else 0,
+            torn_tail_bytes=torn_tail_bytes,
+        )
 
     def refuse(self, *, reader: str, reason: str) -> None:
         """The source is no use, and so is none of its rows. Raises LakeUnreadable, LakeUnwritable."""

@@ -26,8 +26,8 @@ class Ingested:
     `moved`: files that changed while they were read: nothing of them was taken, and the next run looks at them again.
     `changed`: whether any table of the lake was. `new_sources`: ids of the sources just read that have rows in each
     table. `removed`: parts that no table has any more, to be deleted once nobody reads them. `failed`: paths of known
-    sources that are refused or have too many rows in quarantine, with what is wrong. `read_ids`: ids of the sources
-    just read.
+    sources that are refused, were not read to their end or have too many rows in quarantine, with what is wrong.
+    `read_ids`: ids of the sources just read.
     """
 
     read: int = 0

@@ -159,7 +159,7 @@ class _Looking:
             with connect() as connection:
                 for block in self._within_bounds(found, iter(blocks)):
                     self._add(found, block, connection)
-            found.remark = blocks.stopped
+            found.remark = blocks.stopped.reason if blocks.stopped else None
         except SourceRefused as error:
             found.remark = error.reason
             if found.reader == "objects":

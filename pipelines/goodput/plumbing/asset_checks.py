@@ -134,7 +134,7 @@ UNQUARANTINED = AssetCheck(
 )
 READ = AssetCheck(
     "read",
-    "No file is refused or has more of its rows in quarantine than limits.quarantined_ratio allows.",
+    "No file is refused, cut short, or has more of its rows in quarantine than limits.quarantined_ratio allows.",
     _failed_sources,
 )
 KNOWN = AssetCheck("known", "Every file that it lists and that lies there is in the source ledger.", _unknown_sources)

@@ -44,6 +44,7 @@ class SourceEntry:
     ignored: Mapping[str, int] = field(default_factory=dict)
     unknown_metrics: Mapping[str, int] = field(default_factory=dict)
     torn_tail_bytes: int = 0
+    unread_bytes: int = 0  # behind the place where reading stopped short, at most
     first_event_ns: int | None = None
     last_event_ns: int | None = None
     partitions: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each table, those that hold its rows
@@ -121,19 +122,26 @@ def _last_by(lake: Lake, until_ns: int) -> int | None:
 
 
 def quarantined_and_failed(lake: Lake, quarantined_ratio: float) -> tuple[int, list[tuple[str, str]]]:
-    """Rows in quarantine, over all sources; and the paths of those that are refused, or have a larger share of their
-    rows there, with what is wrong."""
-    counts = ["status", "rows_read", "rows_quarantined"]
+    """Rows in quarantine, over all sources; and the paths of those that are refused, were not read to their end, or
+    have a larger share of their rows there, with what is wrong."""
+    counts = ["status", "rows_read", "rows_quarantined", "unread_bytes"]
     rows = read_frame(lake, counts)
     quarantined = int(rows["rows_quarantined"].sum())
-    is_failed = _REFUSED | (pl.col("rows_quarantined") > quarantined_ratio * pl.col("rows_read"))
+    too_many = pl.col("rows_quarantined") > quarantined_ratio * pl.col("rows_read")
+    is_failed = _REFUSED | (pl.col("unread_bytes") > 0) | too_many  # in rows of an older version it is null
     if rows.filter(is_failed).is_empty():  # paths of a long history are many, failures few
         return quarantined, []
     found = read_frame(lake, ["path", "reason", *counts]).filter(is_failed).sort("path")
     return quarantined, [
-        (path, f"refused, {reason}" if status == "refused" else f"{unusable} of {read} rows in quarantine")
-        for path, reason, status, read, unusable in found.iter_rows()
+        (path, _wrong(status, reason, unread, f"{unusable} of {read} rows in quarantine"))
+        for path, reason, status, read, unusable, unread in found.iter_rows()
     ]
+
+
+def _wrong(status: str, reason: str | None, unread_bytes: int | None, else_wrong: str) -> str:
+    if status == "refused":
+        return f"refused, {reason}"
+    return f"up to {unread_bytes} bytes not read, {reason}" if unread_bytes else else_wrong
 
 
 def refused_unread(lake: Lake) -> set[str]:

@@ -22,7 +22,7 @@ QUANTITIES = {
     "goodput.ingested.bytes": Quantity("By", "bytes of these, as they lie in the landing zone"),
     "goodput.ingested.rows": Quantity("{row}", "rows of these"),
     "goodput.sources.failed": Quantity(
-        "{source}", "known sources that are refused, or have too many rows in quarantine"
+        "{source}", "known sources that are refused, not read to their end, or have too many rows in quarantine"
     ),
     "goodput.rows": Quantity("{row}", "rows of a table (`goodput.table`) that the run computed"),
     "goodput.rows.quarantined": Quantity("{row}", "rows in quarantine, of all sources"),

@@ -1,6 +1,6 @@
 -- description: What in settings or telemetry makes published numbers wrong or silent, a row for each subject; one file gives each kind (docs/semantics.md#warnings)
 -- grain: kind, subject
--- reads: attempt_overlong, bill_apart, bill_displaced, bill_shrunk, bill_undated, bound_out_of_proportion, call_rewritten, cost_line_quarantined, cost_line_unused, cost_repeated, cost_unattributed, evaluator_never_judged, event_without_telemetry, file_refused, file_without_rows, gate_never_measured, judges_depend, label_uneven, label_unjoined, label_without_gate, metric_unknown, path_group_unused, pool_unknown, quality_never_failed, quality_never_passed, rate_displaced, rate_unmatched, rate_unsampled, record_ahead, record_behind, record_corrected, record_quarantined, replica_apart, replica_crowded, replica_doubled, replica_name_shared, request_answered_twice, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, series_unwatched, setting_unmatched, slice_crowded, slice_unknown, streaming_unknown, value_absurd, window_far_apart, work_without_price, workload_without_requests
+-- reads: attempt_overlong, bill_apart, bill_displaced, bill_shrunk, bill_undated, bound_out_of_proportion, call_rewritten, cost_line_quarantined, cost_line_unused, cost_repeated, cost_unattributed, evaluator_never_judged, event_without_telemetry, file_cut_short, file_refused, file_without_rows, gate_never_measured, judges_depend, label_uneven, label_unjoined, label_without_gate, metric_unknown, path_group_unused, pool_unknown, quality_never_failed, quality_never_passed, rate_displaced, rate_unmatched, rate_unsampled, record_ahead, record_behind, record_corrected, record_quarantined, replica_apart, replica_crowded, replica_doubled, replica_name_shared, request_answered_twice, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, series_unwatched, setting_unmatched, slice_crowded, slice_unknown, streaming_unknown, value_absurd, window_far_apart, work_without_price, workload_without_requests
 SELECT
     kind, severity, subject, message,
     affected::BIGINT AS affected, total::BIGINT AS total,
@@ -32,6 +32,8 @@ FROM (
     SELECT 'evaluator_never_judged' AS kind, * FROM evaluator_never_judged
     UNION ALL BY NAME
     SELECT 'event_without_telemetry' AS kind, * FROM event_without_telemetry
+    UNION ALL BY NAME
+    SELECT 'file_cut_short' AS kind, * FROM file_cut_short
     UNION ALL BY NAME
     SELECT 'file_refused' AS kind, * FROM file_refused
     UNION ALL BY NAME

@@ -18,13 +18,14 @@ from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
 from collect.otlp.encode import length_prefixed
 from collect.otlp.files import GOOD, read_bytes, read_path, span_line
 from goodput.collect.otlp.decode import OtlpDecoder
-from goodput.collect.otlp.framing import LineBlock
+from goodput.collect.otlp.framing import Framing, LineBlock
 from goodput.collect.otlp.limits import Limits
 from goodput.collect.otlp.line_framing import LineFramer
 from goodput.collect.otlp.message_framing import MessageFramer
 from goodput.collect.otlp.read import OtlpReader
 from goodput.collect.otlp.sniff import sniff
 from goodput.collect.otlp.streams import ByteStream
+from goodput.collect.stopped import Stopped
 from goodput.errors import SourceRefused
 
 LINES = [span_line(f'"name":"n{number}"') for number in range(40)]
@@ -40,6 +41,7 @@ def _message(name: str) -> bytes:
 
 MESSAGES = [_message(f"n{number}") for number in range(40)]
 PREFIXED = length_prefixed(MESSAGES)
+FRAMING = Framing("none", "lengths", "protobuf")
 zstd = zstandard.ZstdCompressor().compress
 FORMS: dict[str, bytes] = {
     "json": PLAIN,
@@ -84,7 +86,7 @@ def test_blocks_of_any_size_hold_the_same_lines(block_bytes: int) -> None:
 @pytest.mark.parametrize("block_bytes", [1, 7, 150, 1000, 100_000])
 def test_blocks_of_any_size_hold_the_same_messages(block_bytes: int) -> None:
     stream = ByteStream(io.BytesIO(PREFIXED + b"\0\0\0"), "none", Limits())
-    framer = MessageFramer(stream, Limits(), zstd_messages=False, block_bytes=block_bytes)
+    framer = MessageFramer(stream, Limits(), FRAMING, block_bytes)
     blocks = list(framer)
     assert [message for block in blocks for message in block.messages] == MESSAGES
     assert [number for block in blocks for number in block.numbers] == list(range(1, 41))
@@ -137,7 +139,7 @@ def test_corrupt_compression_keeps_the_rows_before_it_and_says_so(
     content = bytearray(compress(NOISY_LINES))
     content[len(content) * 2 // 3] ^= 0xFF
     outcome = read_bytes(tmp_path, bytes(content))
-    assert "data is corrupt" in (outcome.reader.stopped or "")
+    assert "data is corrupt" in outcome.reader.stopped.reason
     assert len(outcome.spans) > 1000
     assert [row["name"] for row in outcome.spans[:1000]] == [NOISE[at : at + 400] for at in range(0, 400_000, 400)]
     assert outcome.reader.torn_tail_bytes == 0
@@ -151,7 +153,39 @@ def test_what_follows_a_gzip_member_must_be_one(tmp_path: Path) -> None:
 def test_a_length_beyond_the_limit_stops_the_file_and_keeps_what_came_before(tmp_path: Path) -> None:
     outcome = read_bytes(tmp_path, PREFIXED + struct.pack(">I", 2**31) + b"x" * 100)
     assert len(outcome.spans) == 40
-    assert outcome.reader.stopped == "message 41 claims 2147483648 bytes, more than max_line_bytes (67108864)"
+    assert outcome.reader.stopped == Stopped(
+        "message 41 claims 2147483648 bytes, more than max_line_bytes (67108864)", 104
+    )
+
+
+@pytest.mark.parametrize("block_bytes", [1, 1000, 100_000])
+def test_a_message_longer_than_the_limit_is_one_bad_line(block_bytes: int) -> None:
+    content = length_prefixed([MESSAGES[0], _message("n" * 3000), MESSAGES[1], _message("n" * 3000)])
+    limits = Limits(max_line_bytes=1000)
+    framer = MessageFramer(ByteStream(io.BytesIO(content), "none", limits), limits, FRAMING, block_bytes)
+    blocks = list(framer)
+    assert [message for block in blocks for message in block.messages] == MESSAGES[:2]
+    assert [number for block in blocks for number in block.numbers] == [1, 3]
+    bad = [(bad.line, bad.reason) for block in blocks for bad in block.bad_lines]
+    assert bad == [(number, "longer than max_line_bytes (1000)") for number in (2, 4)]
+    assert (framer.stopped, framer.torn_tail_bytes) == (None, 0)
+
+
+def test_a_message_longer_than_the_limit_that_does_not_end_is_not_read(tmp_path: Path) -> None:
+    cut = length_prefixed([_message("n" * 3000)])[:2000]
+    outcome = read_bytes(tmp_path, PREFIXED + cut, limits=Limits(max_line_bytes=1000))
+    assert (len(outcome.spans), outcome.bad_lines) == (40, [])
+    assert outcome.reader.stopped is not None
+    assert outcome.reader.stopped.unread_bytes == 2000
+
+
+@pytest.mark.parametrize("rest", [b"x" * 50, b"\x0a\x40" + b"x" * 50], ids=["no field", "field beyond the message"])
+def test_a_tail_that_begins_as_no_message_is_not_taken_for_an_unfinished_one(tmp_path: Path, rest: bytes) -> None:
+    """The field of 64 bytes would not fit into a message of 60."""
+    outcome = read_bytes(tmp_path, PREFIXED + struct.pack(">I", 60) + rest)
+    assert len(outcome.spans) == 40
+    assert outcome.reader.stopped == Stopped("what follows message 40 is none, nor the beginning of one", 4 + len(rest))
+    assert outcome.reader.torn_tail_bytes == 0
 
 
 def test_a_corrupt_zstd_message_is_one_bad_line(tmp_path: Path) -> None:
@@ -170,7 +204,7 @@ def test_a_zstd_message_that_grows_beyond_the_limit_is_one_bad_line(tmp_path: Pa
 def test_zstd_messages_share_the_limit_of_the_file(tmp_path: Path) -> None:
     content = length_prefixed([zstd(LINES[0]), *(zstd(LINES[1] + b" " * 9_000_000) for _ in range(5))])
     outcome = read_bytes(tmp_path, content, limits=Limits(max_decompressed_bytes=20_000_000))
-    assert outcome.reader.stopped == "decompresses to more than max_decompressed_bytes (20000000)"
+    assert outcome.reader.stopped.reason == "decompresses to more than max_decompressed_bytes (20000000)"
 
 
 @pytest.mark.parametrize("compress", [gzip.compress, zstd])
@@ -179,7 +213,8 @@ def test_decompression_stops_at_the_limit_and_keeps_what_came_before(
 ) -> None:
     content = compress(PLAIN * 20_000)
     outcome = read_bytes(tmp_path, content, limits=Limits(max_decompressed_bytes=10_000_000, max_line_bytes=10_000))
-    assert outcome.reader.stopped == "decompresses to more than max_decompressed_bytes (10000000)"
+    assert outcome.reader.stopped.reason == "decompresses to more than max_decompressed_bytes (10000000)"
+    assert len(content) // 2 < outcome.reader.stopped.unread_bytes <= len(content)
     assert 0 < len(outcome.spans) < 100_000
 
 

@@ -13,6 +13,7 @@ import polars as pl
 import pyarrow as pa
 
 from goodput.collect.received import RefusedRow
+from goodput.collect.stopped import Stopped
 from goodput.collect.tabular.block import EXCERPT_CHARACTERS
 
 BLOCK_ROWS = 2**17  # objects that are read together: a line may hold millions of small ones
@@ -54,7 +55,7 @@ class ObjectSource(Protocol):
         """Bytes of an unfinished last row."""
 
     @property
-    def stopped(self) -> str | None:
+    def stopped(self) -> Stopped | None:
         """Why reading stopped short of the end, if it did."""
 
     def __iter__(self) -> Iterator[ObjectBlock]: ...

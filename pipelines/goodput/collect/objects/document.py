@@ -8,6 +8,7 @@ import polars as pl
 from goodput.collect.held import Readable
 from goodput.collect.objects.block import ObjectBlock, objects_in
 from goodput.collect.objects.lines import LineObjects, kinds_of
+from goodput.collect.stopped import Stopped
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.errors import SourceRefused
 from goodput.plumbing.sql_files import connect_alone
@@ -23,7 +24,7 @@ class DocumentObjects:
 
     def __init__(self, path: Readable, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
         self.torn_tail_bytes = 0
-        self.stopped: str | None = None
+        self.stopped: Stopped | None = None
         self._path = path
         self._limits = limits
         self._on_bytes = on_bytes

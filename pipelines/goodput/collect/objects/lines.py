@@ -11,6 +11,7 @@ import polars as pl
 from goodput.collect.held import Readable
 from goodput.collect.objects.block import ObjectBlock, objects_in, query, whole_lines
 from goodput.collect.received import RefusedRow
+from goodput.collect.stopped import Stopped
 from goodput.collect.tabular.block import refused_row
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.rows import RowCutter, TextRows
@@ -36,7 +37,7 @@ class LineObjects:
         return self._cutter.torn_tail_bytes
 
     @property
-    def stopped(self) -> str | None:
+    def stopped(self) -> Stopped | None:
         """Why reading stopped short of the end, if it did."""
         return self._content.stopped
 

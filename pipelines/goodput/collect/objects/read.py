@@ -20,6 +20,7 @@ from goodput.collect.objects.tables import CsvObjects, ParquetObjects
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.sniff import Head
 from goodput.collect.received import LandedFile, Received, RefusedRow
+from goodput.collect.stopped import Stopped
 from goodput.collect.tabular.block import EXCERPT_CHARACTERS
 from goodput.errors import SourceRefused
 from goodput.plumbing.sql_files import connect_alone
@@ -50,7 +51,7 @@ class ObjectReading:
         kept: Sequence[str] = (),
     ) -> None:
         self.torn_tail_bytes = 0
-        self.stopped: str | None = None
+        self.stopped: Stopped | None = None
         self._file = file
         self._source = _source(file, head, limits, on_bytes, dialects)
         self._dialects = dialects

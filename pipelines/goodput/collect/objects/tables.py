@@ -12,9 +12,10 @@ import pyarrow.parquet as pq
 
 from goodput.collect.objects.block import ObjectBlock
 from goodput.collect.received import LandedFile
+from goodput.collect.stopped import Stopped
 from goodput.collect.tabular.content import OnBytes
 from goodput.collect.tabular.csv_rows import CsvRows
-from goodput.collect.tabular.parquet_rows import opened
+from goodput.collect.tabular.parquet_rows import group_bytes, opened
 from goodput.errors import SourceRefused
 from goodput.plumbing.sql_files import connect_alone
 from goodput.settings.model import FileLimits
@@ -38,7 +39,7 @@ class CsvObjects:
         return self._rows.torn_tail_bytes
 
     @property
-    def stopped(self) -> str | None:
+    def stopped(self) -> Stopped | None:
         """Why reading stopped short of the end, if it did."""
         return self._rows.stopped
 
@@ -58,7 +59,7 @@ class ParquetObjects:
     torn_tail_bytes = 0  # the footer is written last: an unfinished file is refused whole
 
     def __init__(self, file: LandedFile, limits: FileLimits, on_bytes: OnBytes | None = None) -> None:
-        self.stopped: str | None = None
+        self.stopped: Stopped | None = None
         self._path = file.path
         self._content = file.content
         self._limit = limits.max_decompressed_bytes
@@ -88,15 +89,17 @@ class ParquetObjects:
             raise SourceRefused(self._path, f"two columns have one name: {', '.join(sorted(names))}")
 
     def _batches(self, file: pq.ParquetFile) -> Iterator[pa.Table]:
+        unread_bytes = sum(group_bytes(file, group) for group in range(file.num_row_groups))
         try:
             for group in range(file.num_row_groups):
                 for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group]):
                     yield pa.Table.from_batches([batch])
+                size_bytes = group_bytes(file, group)
+                unread_bytes -= size_bytes
                 if self._on_bytes:
-                    columns = file.metadata.row_group(group)
-                    self._on_bytes(sum(columns.column(i).total_compressed_size for i in range(columns.num_columns)))
+                    self._on_bytes(size_bytes)
         except (OSError, pa.ArrowException) as error:
-            self.stopped = f"cannot be read to its end: {error}"
+            self.stopped = Stopped(f"cannot be read to its end: {error}", unread_bytes)
 
 
 def _objects(line: pl.Series, text: pl.Series) -> pl.DataFrame:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from goodput.collect.otlp.framing import BLOCK_BYTES, BLOCK_ROWS, LineBlock, line_ends
 from goodput.collect.otlp.limits import BadLine, Limits, too_long
 from goodput.collect.otlp.streams import ByteStream
+from goodput.collect.stopped import Stopped
 
 BOM = b"\xef\xbb\xbf"
 
@@ -15,7 +16,7 @@ class LineFramer:
 
     def __init__(self, stream: ByteStream, limits: Limits, block_bytes: int = BLOCK_BYTES) -> None:
         self.torn_tail_bytes = 0
-        self.stopped: str | None = None
+        self.stopped: Stopped | None = None
         self._stream = stream
         self._limits = limits
         self._block_bytes = block_bytes

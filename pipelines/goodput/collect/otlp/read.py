@@ -18,6 +18,7 @@ from goodput.collect.otlp.message_framing import MessageFramer
 from goodput.collect.otlp.protobuf import Habit
 from goodput.collect.otlp.sniff import read_head
 from goodput.collect.otlp.streams import ByteStream
+from goodput.collect.stopped import Stopped
 from goodput.errors import SourceRefused
 
 _THREADS = 2
@@ -36,7 +37,7 @@ class OtlpReader:
     def __init__(self, path: Readable, decoder: OtlpDecoder, on_bytes: Callable[[int], None] | None = None) -> None:
         self.torn_tail_bytes = 0
         self.truncated = False
-        self.stopped: str | None = None
+        self.stopped: Stopped | None = None
         self._path = path
         self._decoder = decoder
         self._on_bytes = on_bytes
@@ -87,7 +88,7 @@ class OtlpReader:
             if framing.parted_by == "lines":
                 framer = LineFramer(stream, self._decoder.limits)
             else:
-                framer = MessageFramer(stream, self._decoder.limits, zstd_messages=framing.zstd_messages)
+                framer = MessageFramer(stream, self._decoder.limits, framing)
             yield from framer
             self.torn_tail_bytes = framer.torn_tail_bytes
             self.truncated = stream.truncated

@@ -14,7 +14,7 @@ from goodput.collect.otlp.framing import Framing, MessageBlock
 from goodput.collect.otlp.json_lines import parse_lines
 from goodput.collect.otlp.limits import Limits
 from goodput.collect.otlp.line_framing import BOM
-from goodput.collect.otlp.message_framing import LENGTH
+from goodput.collect.otlp.message_heads import LENGTH
 from goodput.collect.otlp.nested import child
 from goodput.collect.otlp.protobuf import Habit, parse_messages
 from goodput.collect.otlp.sniff import HEAD_BYTES, framing_of

@@ -11,7 +11,7 @@ from goodput.collect.otlp.fields import SIGNALS
 from goodput.collect.otlp.framing import Framing
 from goodput.collect.otlp.limits import Limits
 from goodput.collect.otlp.line_framing import BOM
-from goodput.collect.otlp.message_framing import LENGTH
+from goodput.collect.otlp.message_heads import LENGTH
 from goodput.collect.otlp.signals import signal_of
 from goodput.collect.otlp.streams import ZSTD_MAGIC, ByteStream, Compression, compression_of, decompress_head
 

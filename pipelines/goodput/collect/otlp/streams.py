@@ -1,5 +1,6 @@
 """The bytes of a file, decompressed piece by piece within limits. What the bytes mean is not known here."""
 
+import os
 import zlib
 from collections.abc import Callable
 from typing import BinaryIO, Literal, Protocol
@@ -7,6 +8,7 @@ from typing import BinaryIO, Literal, Protocol
 import zstandard
 
 from goodput.collect.otlp.limits import Limits
+from goodput.collect.stopped import Stopped
 
 Compression = Literal["none", "gzip", "zstd"]
 GZIP_MAGIC, ZSTD_MAGIC = b"\x1f\x8b\x08", b"\x28\xb5\x2f\xfd"
@@ -42,7 +44,7 @@ class ByteStream:
         limits: Limits,
         on_bytes: Callable[[int], None] | None = None,
     ) -> None:
-        self.stopped: str | None = None
+        self.stopped: Stopped | None = None
         self.truncated = False
         self._file = file
         self._compression = compression
@@ -87,9 +89,10 @@ class ByteStream:
         try:
             piece = self._feed(data)
         except (zlib.error, zstandard.ZstdError) as error:
-            self.stopped = f"{self._compression} data is corrupt near byte {self._bytes_in}: {error}"
+            reason = f"{self._compression} data is corrupt near byte {self._bytes_in}: {error}"
+            self.stopped = self._stopped_in(data, reason)
             return None
-        return self._within_limits(piece)
+        return self._within_limits(piece, data)
 
     def _past_padding(self, data: bytes) -> bytes:
         """The next bytes that are no zero padding, which may follow the last gzip member."""
@@ -105,15 +108,20 @@ class ByteStream:
         self._decompressor = None if ended else decompressor
         return piece
 
-    def _within_limits(self, piece: bytes) -> bytes:
+    def _within_limits(self, piece: bytes, data: bytes) -> bytes:
         """As much of the piece as the limit leaves; what came before a bomb is kept."""
         room = self._limits.max_decompressed_bytes - self._bytes_out
         self._bytes_out += len(piece)
         if len(piece) > room:
-            self.stopped = MORE_THAN_LIMIT.format(self._limits.max_decompressed_bytes)
+            self.stopped = self._stopped_in(data, MORE_THAN_LIMIT.format(self._limits.max_decompressed_bytes))
         elif self._bytes_out > max(_RATIO_FROM_BYTES, self._bytes_in * self._limits.max_ratio):
-            self.stopped = f"decompresses to more than {self._limits.max_ratio} times its size"
+            reason = f"decompresses to more than {self._limits.max_ratio} times its size"
+            self.stopped = self._stopped_in(data, reason)
         return piece[:room]
+
+    def _stopped_in(self, data: bytes, reason: str) -> Stopped:
+        """Stopped while these bytes of the file were decompressed."""
+        return Stopped(reason, self._file.seek(0, os.SEEK_END) - self._bytes_in + len(data))
 
 
 def new_decompressor(compression: Compression) -> _Decompressor:

@@ -14,6 +14,7 @@ from goodput.collect.prometheus.histograms import fold_histograms
 from goodput.collect.received import LandedFile, Received, RefusedRow
 from goodput.collect.samples import take_samples
 from goodput.collect.series import histogram_names, is_left_out, metric_names
+from goodput.collect.stopped import Stopped
 from goodput.collect.witness import Witness
 from goodput.errors import SourceRefused
 from goodput.settings.model import Settings
@@ -30,7 +31,7 @@ class _WholeFile:
         witness: Witness | None = None,
     ) -> None:
         self.torn_tail_bytes = 0
-        self.stopped: str | None = None
+        self.stopped: Stopped | None = None
         self._file = file
         self._settings = settings
         self._on_bytes = on_bytes
@@ -50,7 +51,7 @@ class _WholeFile:
         if len(content) > most:
             raise SourceRefused(path, f"is longer than max_line_bytes ({most})")
         if stream.stopped or stream.truncated:
-            self.stopped = stream.stopped or "the compressed data breaks off"
+            self.stopped = stream.stopped or Stopped("the compressed data breaks off", 0)
             content = content[: content.rfind(b"\n") + 1]  # half a number is another number
         return content.decode("utf-8", errors="replace")
 

@@ -12,6 +12,7 @@ from typing import Protocol
 import polars as pl
 
 from goodput.collect.received import RefusedRow
+from goodput.collect.stopped import Stopped
 from goodput.errors import SourceRefused
 from goodput.settings.sources import TableSource
 
@@ -51,7 +52,7 @@ class RowReader(Protocol):
         """Bytes of an unfinished last row."""
 
     @property
-    def stopped(self) -> str | None:
+    def stopped(self) -> Stopped | None:
         """Why reading stopped short of the end, if it did."""
 
     def __iter__(self) -> Iterator[TextBlock]: ...

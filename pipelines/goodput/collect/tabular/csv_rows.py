@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from goodput.collect.received import LandedFile
+from goodput.collect.stopped import Stopped
 from goodput.collect.tabular.block import TextBlock, also_kept, mapped_columns, refused_row, require_columns
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.quoting import count_cells
@@ -43,7 +44,7 @@ class CsvRows:
         return self._cutter.torn_tail_bytes
 
     @property
-    def stopped(self) -> str | None:
+    def stopped(self) -> Stopped | None:
         """Why reading stopped short of the end, if it did."""
         return self._content.stopped
 

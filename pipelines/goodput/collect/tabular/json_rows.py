@@ -7,6 +7,7 @@ import duckdb
 import polars as pl
 
 from goodput.collect.received import LandedFile, RefusedRow
+from goodput.collect.stopped import Stopped
 from goodput.collect.tabular.block import TextBlock, mapped_columns, refused_row, require_columns
 from goodput.collect.tabular.content import Content, OnBytes
 from goodput.collect.tabular.rows import RowCutter, TextRows
@@ -49,7 +50,7 @@ class JsonRows:
         return self._cutter.torn_tail_bytes
 
     @property
-    def stopped(self) -> str | None:
+    def stopped(self) -> Stopped | None:
         """Why reading stopped short of the end, if it did."""
         return self._content.stopped
 

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 
 from goodput.collect.held import Readable
 from goodput.collect.received import LandedFile
+from goodput.collect.stopped import Stopped
 from goodput.collect.tabular.block import TextBlock, also_kept, mapped_columns, require_columns
 from goodput.collect.tabular.content import OnBytes
 from goodput.errors import SourceRefused
@@ -32,7 +33,7 @@ class ParquetRows:
         kept: Sequence[str],
         on_bytes: OnBytes | None = None,
     ) -> None:
-        self.stopped: str | None = None
+        self.stopped: Stopped | None = None
         self._path = file.path
         self._content = file.content
         self._mapped = mapped_columns(source)
@@ -65,15 +66,17 @@ class ParquetRows:
             raise SourceRefused(self._path, f"column holds no plain values: {', '.join(map(repr, unfit))}")
 
     def _batches(self, file: pq.ParquetFile) -> Iterator[pl.DataFrame]:
+        unread_bytes = sum(group_bytes(file, group) for group in range(file.num_row_groups))
         try:
             for group in range(file.num_row_groups):
                 for batch in file.iter_batches(_BATCH_ROWS, row_groups=[group]):
                     yield pl.DataFrame(pa.Table.from_batches([batch]))
+                size_bytes = group_bytes(file, group)
+                unread_bytes -= size_bytes
                 if self._on_bytes:
-                    columns = file.metadata.row_group(group)
-                    self._on_bytes(sum(columns.column(i).total_compressed_size for i in range(columns.num_columns)))
+                    self._on_bytes(size_bytes)
         except (OSError, pa.ArrowException, pl.exceptions.PolarsError) as error:
-            self.stopped = f"cannot be read to its end: {error}"
+            self.stopped = Stopped(f"cannot be read to its end: {error}", unread_bytes)
 
     def _block(self, batch: pl.DataFrame, first_row: int) -> TextBlock:
         names = sorted(batch.columns)
@@ -99,6 +102,12 @@ def opened(path: Path, content: Readable) -> Iterator[pq.ParquetFile]:
         except (OSError, pa.ArrowException) as error:
             raise SourceRefused(path, f"is no whole Parquet file: {error}") from error
         yield stack.enter_context(file)
+
+
+def group_bytes(file: pq.ParquetFile, group: int) -> int:
+    """Bytes of a row group as they lie in the file."""
+    columns = file.metadata.row_group(group)
+    return sum(columns.column(number).total_compressed_size for number in range(columns.num_columns))
 
 
 def _columns(schema: pl.Schema) -> dict[str, tuple[pl.Expr, pl.DataType]]:

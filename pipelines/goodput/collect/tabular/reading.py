@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 
 from goodput.collect.received import LandedFile, Received, SourceReading
+from goodput.collect.stopped import Stopped
 from goodput.collect.tabular.block import RowReader
 from goodput.collect.tabular.canonical import CanonicalTable
 from goodput.collect.tabular.content import OnBytes
@@ -38,7 +39,7 @@ def read_table(
 class _TableReading:
     def __init__(self, table: CanonicalTable, rows: RowReader) -> None:
         self.torn_tail_bytes = 0
-        self.stopped: str | None = None
+        self.stopped: Stopped | None = None
         self._table = table
         self._rows = rows
 
