@@ -329,9 +329,13 @@ def test_trap_5_a_file_that_was_only_renamed_is_the_same_source(zone: Zone) -> N
         {"attributes": {"tenant": "org"}},
         {"workloads": {"qa": {"match": {"attributes": {"team": "x"}}}}},
         {"dialects": {"mine": {"layer": "client", "match": {"name": "x"}, "fields": {"model": "m"}}}},
+        {"limits": {"max_line_bytes": 2**27}},
+        {"limits": {"max_decompressed_bytes": 2**20}},
     ],
 )
-def test_other_attributes_in_the_settings_make_everything_read_anew(zone: Zone, given: dict[str, object]) -> None:
+def test_other_attributes_or_limits_in_the_settings_make_everything_read_anew(
+    zone: Zone, given: dict[str, object]
+) -> None:
     zone.put("a.jsonl", "one\n")
     zone.take()
     zone.given = given
@@ -339,6 +343,19 @@ def test_other_attributes_in_the_settings_make_everything_read_anew(zone: Zone, 
     assert new(found) == ["a.jsonl"]
     assert found.superseded == set(read(zone.lake)["source_id"].to_pylist())
     assert zone.take() == ["a.jsonl 4"]
+
+
+def test_limits_make_files_of_every_reader_read_anew_and_the_bound_of_quarantine_none(zone: Zone) -> None:
+    sources = {"s": {"format": "csv", "path": "*.csv", "columns": {"started_at": {"column": "t", "unit": "epoch_s"}}}}
+    names = ["a.jsonl", "b.csv", "vllm-0/1795165200.prom"]
+    for name in names:
+        zone.put(name, "one\n")
+    zone.given = {"sources": sources}
+    zone.take()
+    zone.given = {"sources": sources, "limits": {"quarantined_ratio": 0.5}}
+    assert new(zone.look()) == []
+    zone.given = {"sources": sources, "limits": {"max_line_bytes": 2**27}}
+    assert new(zone.look()) == names
 
 
 def test_a_dialect_makes_neither_scrapes_nor_declared_tables_read_anew(zone: Zone) -> None:

@@ -141,6 +141,18 @@ def test_what_a_superseded_source_shared_a_part_with_stays(config: Path) -> None
     assert int(digest, 16) == sum(int(source_id, 16) for source_id in ids) % 2**128
 
 
+def test_what_a_limit_left_out_is_read_once_the_limit_is_raised_and_left_out_once_it_is_lowered(config: Path) -> None:
+    put(config.parent / "landing/data.jsonl", line(1), line(*range(2, 20)))
+    settings = config.read_text()
+    for limit, count in (
+        (f"[limits]\nmax_line_bytes = {len(line(1)) + 100}\nquarantined_ratio = 1.0\n", 1),
+        ("", 19),
+    ) * 2:
+        config.write_text(settings + limit)
+        run(config)
+        assert (len(rows(config)), ledger(config)["data.jsonl"]["rows_quarantined"]) == (count, int(count == 1))
+
+
 def test_trap_5_a_torn_last_line_is_read_when_the_file_has_grown(config: Path) -> None:
     path = put(config.parent / "landing/data.jsonl", line(1))
     whole = path.read_text() + line(2) + "\n"

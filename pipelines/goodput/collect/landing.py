@@ -139,7 +139,8 @@ def source_id_of(content_hash: str, file: LandedFile, settings: Settings) -> str
 def reading_of(file: LandedFile, settings: Settings) -> object:
     """Everything beside the bytes that decides which rows a file gives. Raises SecretUnusable."""
     guarded = _guarded(settings)
-    return [_read_by(file, settings), guarded] if guarded else _read_by(file, settings)
+    read_by = [*_read_by(file, settings), _limits(settings)]
+    return [read_by, guarded] if guarded else read_by
 
 
 def _guarded(settings: Settings) -> list[object]:
@@ -160,7 +161,12 @@ def _read_by(file: LandedFile, settings: Settings) -> list[object]:
 def reading_of_all(settings: Settings) -> str:
     """Fingerprint of all settings that decide how some file is read."""
     sources = {name: source.model_dump(mode="json") for name, source in settings.sources.items()}
-    return fingerprint(READER_VERSION, sources, _of_unclaimed(settings), *_guarded(settings))
+    return fingerprint(READER_VERSION, sources, _of_unclaimed(settings), _limits(settings), *_guarded(settings))
+
+
+def _limits(settings: Settings) -> dict[str, int]:
+    """What cuts a file or leaves a line out; quarantined_ratio judges rows that were read."""
+    return settings.limits.model_dump(mode="json", include={"max_line_bytes", "max_decompressed_bytes"})
 
 
 def _of_unclaimed(settings: Settings) -> list[object]:
