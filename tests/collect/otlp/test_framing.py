@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import textwrap
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -177,6 +178,54 @@ def test_a_message_longer_than_the_limit_that_does_not_end_is_not_read(tmp_path:
     assert (len(outcome.spans), outcome.bad_lines) == (40, [])
     assert outcome.reader.stopped is not None
     assert outcome.reader.stopped.unread_bytes == 2000
+
+
+@pytest.mark.parametrize("form", ["protobuf", "json", "zstd"])
+@pytest.mark.parametrize("cut", [1, 2, 3, 5, 10, 30])
+@pytest.mark.parametrize("damaged", [1, 20, 38])
+def test_a_message_that_was_cut_costs_itself_alone(tmp_path: Path, form: str, cut: int, damaged: int) -> None:
+    """A writer died amid a message, and the next one went on behind it."""
+    messages = {"protobuf": MESSAGES, "json": LINES, "zstd": [zstd(message) for message in MESSAGES]}[form]
+    whole = [length_prefixed([message]) for message in messages]
+    whole[damaged] = whole[damaged][:-cut]
+    outcome = read_bytes(tmp_path, b"".join(whole))
+    others = [number for number in range(40) if number != damaged]
+    assert [(row["line"], row["name"]) for row in outcome.spans] == [(number + 1, f"n{number}") for number in others]
+    assert [(bad.line, bad.reason) for bad in outcome.bad_lines] == [
+        (damaged + 1, f"{len(whole[damaged])} bytes that are no whole message")
+    ]
+    assert (outcome.lines, outcome.reader.stopped, outcome.reader.torn_tail_bytes) == (40, None, 0)
+
+
+@pytest.mark.parametrize("block_bytes", [1, 7, 150, 100_000])
+def test_bytes_between_messages_are_one_bad_line_in_blocks_of_any_size(block_bytes: int) -> None:
+    content = length_prefixed(MESSAGES[:20]) + b"\x01junk" * 30 + length_prefixed(MESSAGES[20:]) + b"\0\0\0"
+    framer = MessageFramer(ByteStream(io.BytesIO(content), "none", Limits()), Limits(), FRAMING, block_bytes)
+    blocks = list(framer)
+    assert [message for block in blocks for message in block.messages] == MESSAGES
+    assert [number for block in blocks for number in block.numbers] == [*range(1, 21), *range(22, 42)]
+    assert [(bad.line, bad.reason) for block in blocks for bad in block.bad_lines] == [
+        (21, "150 bytes that are no whole message")
+    ]
+    assert (framer.stopped, framer.torn_tail_bytes) == (None, 3)
+
+
+@pytest.mark.parametrize("form", ["proto.gz", "proto.zst"])
+def test_damage_in_what_was_compressed_is_passed_over_too(tmp_path: Path, form: str) -> None:
+    content = length_prefixed(MESSAGES[:20])[:-10] + length_prefixed(MESSAGES[20:])
+    outcome = read_bytes(tmp_path, gzip.compress(content) if form == "proto.gz" else zstd(content))
+    assert (outcome.span_lines, outcome.bad_numbers) == ([*range(1, 20), *range(21, 41)], [20])
+
+
+def test_what_looks_like_messages_and_is_none_costs_a_bounded_time(tmp_path: Path) -> None:
+    """Every ten bytes another length and first byte that lead on to the next, and nothing good behind any of them."""
+    begins_s = time.monotonic()
+    looks_so = struct.pack(">I", 6) + b"\x0a\x05\xff\xff\xff\xff"
+    outcome = read_bytes(tmp_path, PREFIXED + b"\xff" * 9 + looks_so * 200_000)
+    assert len(outcome.spans) == 40
+    assert outcome.reader.stopped is not None
+    assert outcome.reader.stopped.unread_bytes == 9 + 2_000_000
+    assert time.monotonic() - begins_s < 60
 
 
 @pytest.mark.parametrize("rest", [b"x" * 50, b"\x0a\x40" + b"x" * 50], ids=["no field", "field beyond the message"])

@@ -9,6 +9,7 @@ LENGTH = struct.Struct(">I")
 HEAD_BYTES = 16  # of a message: more than it takes to tell
 
 _FIRST_FIELD = 0x0A  # field 1 by its length, which is all that a message of any signal holds
+FIRST_BYTES = {"protobuf": _FIRST_FIELD, "json": ord("{"), "zstd": ZSTD_MAGIC[0]}
 _BLANKS = b" \t\r\n"
 
 

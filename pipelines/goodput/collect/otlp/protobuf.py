@@ -74,6 +74,12 @@ def parse_messages(block: MessageBlock, habit: Habit) -> list[Parsed]:
     return _parse_by_signal(block, habit)
 
 
+def is_valid(message: bytes) -> bool:
+    """Whether a message is one of some signal, with a record."""
+    signal = signal_of(message, len(message))
+    return signal is not None and _codec(signal).accepts(message)
+
+
 def _decoded(messages: list[bytes], signal: Signal, habit: Habit) -> pa.ListArray:
     if signal is SPANS and habit.plain:
         batches = _codec(SPANS, plain=True).decode(messages)

@@ -55,7 +55,7 @@ def sniff(path: Readable) -> Framing | None:
 def framing_of(head: bytes, compression: Compression = "none") -> Framing | None:
     """How decompressed bytes that begin so hold OTLP, None where they do not look like OTLP at all."""
     content = head.removeprefix(BOM)
-    if content.lstrip()[:1] == b"{" and any(_is_otlp_json(line) for line in content.split(b"\n")):
+    if content.lstrip()[:1] == b"{" and any(is_otlp_json(line) for line in content.split(b"\n")):
         return Framing(compression, "lines", "json")
     at, whole = 0, True
     while whole and at + LENGTH.size < len(head):
@@ -83,13 +83,13 @@ def _framing_of_message(message: bytes, length: int, compression: Compression) -
         except zstandard.ZstdError:
             return None
         length = Limits().max_line_bytes  # how long it is when whole is not known
-    if _is_otlp_json(message):
+    if is_otlp_json(message):
         return Framing(compression, "lengths", "json", zstd_message)
     signal = signal_of(message, length)
     return Framing(compression, "lengths", "protobuf", zstd_message, signal) if signal else None
 
 
-def _is_otlp_json(line: bytes) -> bool:
+def is_otlp_json(line: bytes) -> bool:
     """Whether a line, or the beginning of one, is an object with a signal's root key."""
     if _FIRST_KEY.match(line):
         return True
