@@ -241,7 +241,6 @@ def test_telemetry_ends_where_records_do_and_not_where_a_bill_does() -> None:
             "goodput": pl.DataFrame(goodput, ["lake", "window_start", "window_s"], orient="row"),
             "watermark": pl.DataFrame([*marks.items()], ["lake", "observed_until_at"], orient="row"),
             "lakes": pl.DataFrame({"lake": ["a", "b", "c", "d"]}),
-            "shown_periods": pl.DataFrame({"whole_s": [300, 3600]}),
         }
         for name, rows in tables.items():
             connection.register(f"given_{name}", rows.to_arrow())
@@ -430,7 +429,9 @@ def test_a_lake_of_an_older_version_has_null_where_a_column_came_since(lakes: di
     sql = f"SELECT offered, arrivals, lakes FROM {TOTALS} WHERE slice = 'overall' AND window_s = 3600"
     assert asked(found.database, sql).rows() == [(45, None, 2)]
     (warning,) = found.warnings
-    assert warning.startswith("the settings of older are not known, as an older version of Goodput published it")
+    assert warning.startswith(
+        "the settings of older are not known, as an older version of Goodput published its database"
+    )
 
 
 EMPTY_CONFIG = 'landing = ["landing"]\n[alarms]\nenabled = false\n'

@@ -6,7 +6,7 @@ WITH unknown AS (
 )
 SELECT
     'settings_unknown' AS kind, 'low' AS severity, min(lake) AS subject,
-    format('the settings of {} are not known, as an older version of Goodput published it: whether exchange rates and other settings '
+    format('the settings of {} are not known, as an older version of Goodput published its database: whether exchange rates and other settings '
             || 'are those of the other lakes was not looked at. `goodput run` publishes them', string_agg(lake, ', ' ORDER BY lake)) AS message,
     count(*) AS affected, (SELECT count(DISTINCT lake) FROM goodput) AS total
 FROM unknown
