@@ -725,8 +725,13 @@ def test_money_that_nobody_carries_and_files_that_were_refused_are_named_until_t
     (refused,) = warned(tmp_path, settings)["file_refused"]
     assert (refused["severity"], refused["affected"]) == ("high", 1)
     assert "invoice" in refused["message"]
+    assert refused["message"].startswith("Nothing of 1 file(s) is in any number, such as gpu.csv: refused, ")
     write(tmp_path / "landing/gpu.csv", header, [{**hour, "invoice": "i1", "amount": 10}])
     assert "file_refused" not in warned(tmp_path, settings)
+    # a mistake in the settings takes nothing back, and the warning does not say that it does
+    (refused,) = warned(tmp_path, settings.replace('"invoice"', '"number"'))["file_refused"]
+    assert refused["message"].startswith("1 file(s) are in numbers only as they were read before, such as gpu.csv: ")
+    assert "number" in refused["message"]
 
 
 def test_a_file_that_was_not_read_to_its_end_is_named_with_what_was_not(tmp_path: Path) -> None:
