@@ -12,14 +12,16 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from typing import IO
 
-from goodput.collect.held import Stamp
+from goodput.collect.held import Readable, Stamp
+from goodput.collect.otlp.streams import compression_of
 from goodput.collect.prometheus.scrapes import READER as PROMETHEUS
 from goodput.collect.prometheus.scrapes import as_scrape
 from goodput.collect.received import UNCLAIMED, LandedFile
+from goodput.collect.tabular.content import Content
 from goodput.errors import SourceRefused
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.pseudonyms import Pseudonyms
-from goodput.settings.model import Settings
+from goodput.settings.model import FileLimits, Settings
 from goodput.settings.sources import compiled_pattern
 
 READER_VERSION = 14  # raised when a reader gives other rows for the same bytes: everything is then read anew
@@ -100,6 +102,20 @@ def is_still(file: LandedFile, identity: FileIdentity) -> bool:
     with file.content.open("rb") as stream:
         hashing.read(stream, None, ())
     return hashing.hex() == identity.content_hash
+
+
+def decoded_hash(content: Readable, limits: FileLimits) -> str | None:
+    """The `content_hash` of what a compressed file holds; None of another, and where it cannot be read to its end.
+
+    Raises OSError, SourceRefused.
+    """
+    with content.open("rb") as stream:
+        if compression_of(stream.read(4)) == "none":
+            return None
+    decoded, digest = Content(content, limits), hashlib.sha256()
+    for piece in decoded:
+        digest.update(piece)
+    return None if decoded.stopped else digest.hexdigest()[:_HEX_DIGITS]
 
 
 class _Hashing:

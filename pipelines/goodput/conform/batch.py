@@ -105,15 +105,17 @@ class IngestBatch:
         if self._rows >= _MOST_ROWS:
             self._write()
 
-    def end(self, *, reader: str, stopped: Stopped | None, torn_tail_bytes: int) -> None:
+    def end(
+        self, *, reader: str, stopped: Stopped | None, torn_tail_bytes: int, decoded_hash: str | None = None
+    ) -> None:
         """The source is read."""
-        entry = self._sources[self._current]
         self._sources[self._current] = replace(
-            entry,
+            self._sources[self._current],
             reader=reader,
             reason=stopped.reason if stopped else None,
             unread_bytes=stopped.unread_bytes if stopped else 0,
             torn_tail_bytes=torn_tail_bytes,
+            decoded_hash=decoded_hash,
         )
 
     def refuse(self, *, reader: str, reason: str) -> None:

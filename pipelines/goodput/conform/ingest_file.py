@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from goodput.collect.held import hold
-from goodput.collect.landing import FileIdentity, is_still
+from goodput.collect.landing import FileIdentity, decoded_hash, is_still
 from goodput.collect.otlp.framing import Framed
 from goodput.collect.otlp_reading import OtlpReading
 from goodput.collect.read import open_file
@@ -17,6 +17,8 @@ from goodput.conform.small_files import SmallFiles
 from goodput.errors import SourceRefused
 from goodput.plumbing.source_ledger import SourceEntry
 from goodput.settings.model import Settings
+
+_KNOWN_DECODED = "cost_lines"  # equal lines of a bill are all charged: only its bytes tell a copy of them
 
 
 class FileIngest:
@@ -57,26 +59,31 @@ class FileIngest:
 
     def _take(self, file: LandedFile) -> Framed | None:
         """Read a file into the batch; what a small one holds, which the batch is yet to take."""
-        reader, small = file.reader, None
+        reader, small, decoded = file.reader, None, None
         try:
             with refused_alone(file.path):
                 opened, reading = open_file(file, self._settings, self._on_bytes)
                 reader = opened.reader
                 small = reading.only_block() if isinstance(reading, OtlpReading) else None
             if small is None:
-                self._take_blocks(file.path, iter(reading))
+                tables = self._take_blocks(file.path, iter(reading))
+                decoded = decoded_hash(file.content, self._settings.limits) if _KNOWN_DECODED in tables else None
         except SourceRefused as error:
             self._batch.refuse(reader=reader, reason=error.reason)
             return None
-        self._batch.end(reader=reader, stopped=reading.stopped, torn_tail_bytes=reading.torn_tail_bytes)
+        torn = reading.torn_tail_bytes
+        self._batch.end(reader=reader, stopped=reading.stopped, torn_tail_bytes=torn, decoded_hash=decoded)
         return small
 
-    def _take_blocks(self, path: Path, blocks: Iterator[Received]) -> None:
+    def _take_blocks(self, path: Path, blocks: Iterator[Received]) -> set[str]:
+        """Take all blocks of a file; the tables that have rows of it."""
+        tables: set[str] = set()
         while True:
             with refused_alone(path):
                 block = next(blocks, None)
             if block is None:
-                return
+                return tables
+            tables.update(block.tables)
             self._batch.take(block)
 
 

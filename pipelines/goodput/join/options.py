@@ -13,6 +13,8 @@ from goodput.plumbing.parameters import COST_SCOPES, as_rows
 from goodput.settings.model import Settings
 
 _DATED_BY_PATH = ("cost_lines", "price_lines")
+_KNOWN_BY = ["source_id", "content_hash", "decoded_hash", "ingested_ns"]
+_PLAIN_PATH = pl.col("path").str.replace(r"(?i)\.(gz|gzip|zst|zstd)$", "")  # a file's, and its compressed copies'
 
 
 def options(settings: Settings) -> pa.Table:
@@ -91,12 +93,19 @@ def price_rules(settings: Settings) -> pa.Table:
 
 
 def source_files(context: Context, _batch: Batch | None = None) -> pa.Table:
-    """Place, content and reader of every source, and when it was read; a row for each place where it lies or lay."""
-    columns = ["source_id", "landing", "path", "content_hash", "reader", "ingested_ns"]
+    """Place, content and reader of every source, and how it was read; a row for each place where it lies or lay."""
     lake = context.lake
-    home = source_ledger.read_frame(lake, columns)
+    home = _with_decoded(source_ledger.read_frame(lake, ["landing", "path", "reader", "reason", *_KNOWN_BY]))
+    home = home.with_columns(is_whole=pl.col("reason").is_null()).drop("reason")
     copies = source_places.read(lake).join(home.drop("landing", "path"), on="source_id")
-    return _in_present_zones(pl.concat([home, copies.select(home.columns)]), context.settings).unique().to_arrow()
+    lain = _in_present_zones(pl.concat([home, copies.select(home.columns)]), context.settings).unique()
+    columns = ["source_id", "landing", "path", "plain_path", "content_hash", "reader", "ingested_ns", "is_whole"]
+    return lain.with_columns(plain_path=_PLAIN_PATH).select(columns).to_arrow()
+
+
+def _with_decoded(sources: pl.DataFrame) -> pl.DataFrame:
+    """With the hash of what a file and its compressed copy hold alike in the place of that of their bytes."""
+    return sources.with_columns(content_hash=pl.coalesce("decoded_hash", "content_hash")).drop("decoded_hash")
 
 
 def _in_present_zones(places: pl.DataFrame, settings: Settings) -> pl.DataFrame:
@@ -115,17 +124,23 @@ def _in_present_zones(places: pl.DataFrame, settings: Settings) -> pl.DataFrame:
 
 
 def places(context: Context, _partition: str) -> object:
-    """Where else bills and price lists lie, whose paths say what they are, and in which order one path held them."""
-    columns = ["source_id", "landing", "path", "ingested_ns", "partitions"]
-    dated = source_ledger.read_frame(context.lake, columns).filter(
+    """Where else bills and price lists lie, whose paths say what they are, and in which order one path held them.
+
+    A file and its compressed copy have one path, and one content wherever they lie.
+    """
+    columns = ["landing", "path", "partitions", *_KNOWN_BY]
+    dated = _with_decoded(source_ledger.read_frame(context.lake, columns)).filter(
         pl.any_horizontal(pl.col("partitions").str.contains(f'"{table}"', literal=True) for table in _DATED_BY_PATH)
     )
     copies = source_places.read(context.lake).join(dated, on="source_id", how="semi")
     order = ["landing", "path", "ingested_ns", "source_id"]
     elsewhere = copies.join(dated.select("source_id", "ingested_ns"), on="source_id")
     lain = _in_present_zones(pl.concat([dated.select(order), elsewhere.select(order)]), context.settings).unique()
-    several = lain.filter(pl.len().over("landing", "path") > 1)
-    return sorted(copies.select(source_places.KEY).iter_rows()), several.sort(order)["source_id"].to_list()
+    lain = lain.with_columns(path=_PLAIN_PATH)
+    several = lain.filter(pl.len().over("landing", "path") > 1).sort(order)
+    alike = dated.filter(pl.len().over("content_hash") > 1).sort("content_hash", "ingested_ns", "source_id")
+    orders = [*several["source_id"].to_list(), *alike["source_id"].to_list()]
+    return sorted(copies.select(source_places.KEY).iter_rows()), orders
 
 
 SETTINGS_TABLES: Mapping[str, SettingsTable] = {

@@ -45,6 +45,7 @@ class SourceEntry:
     unknown_metrics: Mapping[str, int] = field(default_factory=dict)
     torn_tail_bytes: int = 0
     unread_bytes: int = 0  # behind the place where reading stopped short, at most
+    decoded_hash: str | None = None
     first_event_ns: int | None = None
     last_event_ns: int | None = None
     partitions: Mapping[str, Sequence[str]] = field(default_factory=dict)  # of each table, those that hold its rows

@@ -1,6 +1,6 @@
 -- description: Files of bills with charges that a later export replaced without charging for the same resources throughout: two bills, perhaps, where one was meant
 -- grain: subject
--- reads: cost_records, source_ledger, unused_cost_lines
+-- reads: cost_records, source_files, source_ledger, unused_cost_lines
 -- What covers a line is a line of its own account and kind: another account's is no later state of it, and a credit charges for no use.
 WITH lines AS (
     SELECT
@@ -39,11 +39,18 @@ charged_spans AS (
     GROUP BY ALL
 ),
 replaced AS (
-    SELECT l.*, s.landing, s.path, s.ingested_ns, n.landing AS last_landing, n.path AS last_path
+    SELECT l.*, s.landing, s.path, s.ingested_ns, n.path AS last_path
     FROM lines AS l
     JOIN source_ledger AS s ON s.source_id = l.source
     JOIN source_ledger AS n ON n.source_id = l.superseded_by_source
     WHERE l.reason = 'superseded' AND l.superseded_by_line IS NULL
+),
+-- what one path held one after the other, compressed or not
+versions AS (
+    SELECT DISTINCT o.source_id AS source, n.source_id AS superseded_by_source, true AS is_version
+    FROM source_files AS o
+    JOIN source_files AS n USING (landing, plain_path)
+    WHERE o.source_id IN (SELECT source FROM replaced)
 ),
 displaced AS (
     SELECT
@@ -53,8 +60,9 @@ displaced AS (
             WHERE c.charge = l.charge AND c.from_at <= l.period_start AND c.until_at >= l.period_end
         )
         -- without resources nothing but the dates of two files shows that one is the later state of the other
-        OR (resource_id IS NULL AND (landing, path) <> (last_landing, last_path) AND path_date(path) = path_date(last_path)) AS is_gone
+        OR (resource_id IS NULL AND v.is_version IS NULL AND path_date(path) = path_date(last_path)) AS is_gone
     FROM replaced AS l
+    LEFT JOIN versions AS v USING (source, superseded_by_source)
     -- a path may have held several versions of one charge: only the last of them counted until it was replaced
     QUALIFY source = first_value(source) OVER (PARTITION BY landing, path, charge, period_start, period_end ORDER BY ingested_ns DESC, source)
 ),

@@ -1,20 +1,23 @@
 -- description: Files of costs that were overwritten by less: what the newer content left out at either end still counts
 -- grain: subject
--- reads: cost_lines, cost_records, source_ledger
+-- reads: cost_copies, cost_lines, cost_records, source_files, source_ledger
 -- A newer file that reaches further, such as the last 30 days, leaves behind what it no longer holds, and is meant to.
 WITH held AS (
     SELECT
-        s.source_id, s.landing, s.path,
+        f.source_id, f.landing, f.plain_path,
         min(l.period_start_ns) AS from_ns, max(l.period_end_ns) AS until_ns,
-        row_number() OVER (PARTITION BY s.landing, s.path ORDER BY s.ingested_ns DESC, s.source_id DESC) AS place
+        row_number() OVER (PARTITION BY f.landing, f.plain_path ORDER BY f.is_whole DESC, f.ingested_ns DESC, f.source_id DESC) AS place
     FROM cost_lines AS l
-    JOIN source_ledger AS s USING (source_id)
-    GROUP BY s.source_id, s.landing, s.path, s.ingested_ns
+    ANTI JOIN cost_copies AS c ON c.source_id = l.source_id
+    JOIN (SELECT DISTINCT source_id, landing, plain_path, ingested_ns, is_whole FROM source_files) AS f USING (source_id)
+    GROUP BY f.source_id, f.landing, f.plain_path, f.ingested_ns, f.is_whole
 ),
 left_over AS (
-    SELECT o.path, r.*
+    SELECT DISTINCT s.path, r.*
     FROM held AS o
-    JOIN held AS n ON n.landing = o.landing AND n.path = o.path AND n.place = 1 AND n.until_ns <= o.until_ns AND n.until_ns > o.from_ns
+    JOIN held AS n
+        ON n.landing = o.landing AND n.plain_path = o.plain_path AND n.place = 1 AND n.until_ns <= o.until_ns AND n.until_ns > o.from_ns
+    JOIN source_ledger AS s ON s.source_id = o.source_id
     JOIN cost_records AS r ON r.source = o.source_id
     WHERE o.place > 1 AND (r.period_start < at_utc(n.from_ns) OR r.period_start >= at_utc(n.until_ns))
 )

@@ -4,7 +4,7 @@
 -- Of exports that reach equally far the one with more lines counts, else the last by its name: a corrected bill may be the other.
 WITH billed AS (
     SELECT
-        x.export, x.export_date, s.path,
+        x.export, x.export_date, s.path, s.source_id,
         {'account': l.billing_account, 'sub_account': l.sub_account, 'from_ns': l.billing_period_start_ns} AS period,
         {'service': l.service, 'resource_id': l.resource_id, 'charge_category': l.charge_category} AS charge,
         l.amount_usd AS amount, coalesce(l.currency, 'USD') AS currency, l.period_start_ns, l.period_end_ns
@@ -16,7 +16,8 @@ WITH billed AS (
 exports AS (
     SELECT
         export, export_date, period, min(path) AS path, count(*) AS lines, sum(amount::DECIMAL(38, 12)) AS amount, min(currency) AS currency,
-        count(DISTINCT currency) = 1 AS has_one_currency, min(period_start_ns) AS begins_ns, max(period_end_ns) AS reaches_ns
+        count(DISTINCT currency) = 1 AS has_one_currency, list(DISTINCT source_id) AS sources,
+        min(period_start_ns) AS begins_ns, max(period_end_ns) AS reaches_ns
     FROM billed
     GROUP BY ALL
 ),
@@ -31,6 +32,8 @@ pairs AS (
     JOIN exports AS n
         ON n.period = e.period AND n.export_date = e.export_date AND n.reaches_ns = e.reaches_ns AND n.begins_ns < e.reaches_ns
         AND (n.lines, n.export) > (e.lines, e.export) AND n.currency = e.currency AND n.has_one_currency AND e.has_one_currency
+        -- of an export that was moved in part, that part is in both
+        AND NOT list_has_all(n.sources, e.sources)
     QUALIFY row_number() OVER (PARTITION BY e.export, e.period ORDER BY n.lines DESC, n.export DESC) = 1
 ),
 -- that charge for the same: else they may be parts of one bill, and bill_displaced has them
