@@ -14,6 +14,7 @@ from goodput.collect.otlp.nested import Index
 _RUN = 3  # good messages one after another are no chance
 _FIRST_STEP_BYTES, _MOST_STEP_BYTES = 2**12, 2**22  # the next message is near, as a rule
 _CHECKED_BYTES = 2**28  # of messages that may be good, over a whole file: what only looks so costs no more
+_LEAST_BYTES = 2**12  # that a check counts as: of a few bytes it takes as long
 
 
 class FrameSearch:
@@ -29,7 +30,7 @@ class FrameSearch:
         """Where the first of a run of messages has its length, from `start` on; `is_all`: no bytes follow `data`."""
         content = np.frombuffer(data, np.uint8)
         step = _FIRST_STEP_BYTES
-        while start + LENGTH.size < len(data):
+        while start + LENGTH.size < len(data) and self._left_bytes > 0:
             for place in self._candidates(content, start, start + step, is_all).tolist():
                 if self._is_run(data, place, is_all):
                     return place  # type: ignore[no-any-return]
@@ -57,7 +58,7 @@ class FrameSearch:
             place = begin + length
             if place > len(data):  # a tail that is still being written
                 return is_all and good > 0 and may_begin(data[begin : begin + HEAD_BYTES], length, self._framing)
-            self._left_bytes -= length
+            self._left_bytes -= max(length, _LEAST_BYTES)
             is_checked = length <= self._limits.max_line_bytes and self._left_bytes > 0
             if not (is_checked and is_good(data[begin:place], self._framing, self._limits)):
                 return False
