@@ -553,9 +553,9 @@ CREATE OR REPLACE TEMP MACRO may_lie_below(inner_record, outer_record) AS
         OR (inner_record.started_ns >= outer_record.started_ns - 1000000000 AND inner_record.over_ns <= outer_record.over_ns + 1000000000
             AND coalesce(inner_record.input_tokens = outer_record.input_tokens, true)));
 -- Which record's outcome counts, lowest rank first: the status of a whole call only shows that an answer began, and of
--- several records of one try, one that saw it fail is right.
+-- several records of one try, the first that saw it fail is right.
 CREATE OR REPLACE TEMP MACRO outcome_rank(covers_tries, outcome, depth) AS
-    CASE WHEN covers_tries AND outcome = 'ok' THEN 100 ELSE floor(depth) END * 2 + (outcome = 'ok')::INTEGER;
+    CASE WHEN covers_tries AND outcome = 'ok' THEN 200 ELSE floor(depth) + depth + (outcome = 'ok')::INTEGER END;
 -- Whether a later one of several tries that answered began after this one had ended: nobody asks again for what he has.
 CREATE OR REPLACE TEMP MACRO is_superseded(started_ns, ended_ns, last_started_ns) AS
     coalesce(started_ns < last_started_ns AND ended_ns <= last_started_ns, false);

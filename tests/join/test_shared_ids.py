@@ -3,6 +3,7 @@
 See docs/semantics.md#one-attempt-several-records.
 """
 
+from itertools import permutations
 from resource import RUSAGE_SELF, getrusage
 from typing import Any
 
@@ -40,6 +41,16 @@ def test_the_log_row_of_a_try_stands_beside_its_span() -> None:
 
 def test_the_record_that_saw_a_try_fail_is_right() -> None:
     joined = join([*call(), log("row", 0.6, 3.0, call_id="c1", outcome="cancelled", http_status=499)])
+    assert joined.request["outcome"] == "cancelled"
+
+
+@pytest.mark.parametrize("order", list(permutations(range(4))))
+def test_of_records_that_saw_a_try_fail_the_first_by_id_is_right_in_any_order(order: tuple[int, ...]) -> None:
+    def fails(name: str, outcome: str) -> Row:
+        return record(name, 0, 3, layer="engine", dialect="engine", call_id="c1", response_id="r", outcome=outcome)
+
+    rows = [fails("a", "unknown"), fails("b", "cancelled"), fails("c", "error"), fails("d", "timeout")]
+    joined = join([rows[number] for number in order])
     assert joined.request["outcome"] == "cancelled"
 
 

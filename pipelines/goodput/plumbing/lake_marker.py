@@ -9,7 +9,6 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from goodput.contracts import contract, stored_tables
 from goodput.errors import LakeTooNew, LakeTooOld, LakeUnreadable
 
 if TYPE_CHECKING:
@@ -61,6 +60,8 @@ def note_columns(lake: "Lake") -> None:
 
 @cache
 def _columns() -> dict[str, list[str]]:
+    from goodput.contracts import contract, stored_tables  # noqa: PLC0415  (YAML, which questions need not wait for)
+
     tables = (contract(name) for name in stored_tables())
     return {table.name: [column.name for column in table.columns] for table in tables if table.layer in _NOT_COMPUTED}
 

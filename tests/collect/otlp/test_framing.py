@@ -279,8 +279,7 @@ def test_decompression_stops_at_the_limit_and_keeps_what_came_before(
 BOMB = """
     import resource, sys
     from pathlib import Path
-    from goodput.collect.otlp import frame_search
-from goodput.collect.otlp.decode import OtlpDecoder
+    from goodput.collect.otlp.decode import OtlpDecoder
     from goodput.collect.otlp.read import OtlpReader
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     reader = OtlpReader(Path(sys.argv[1]), OtlpDecoder())
