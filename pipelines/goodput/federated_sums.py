@@ -14,15 +14,15 @@ SELECT DISTINCT
     format('{} {}', window_s, epoch_us(window_start)) AS period, window_start AS from_at,
     window_start + to_seconds(window_s) AS until_at, window_s AS whole_s, window_s AS drawn_s
 FROM goodput
-WHERE window_s IN (SELECT window_s FROM common_windows)"""
+WHERE window_s::VARCHAR IN (SELECT value FROM common_groupings WHERE setting = 'windows_s')"""
 _ALL_SLICES = """CREATE TEMP TABLE shown_slices AS
 SELECT row_number() OVER () AS choice, *
 FROM (SELECT DISTINCT slice, slice_value, workload, model, pool, route FROM goodput WHERE slice <> 'finest')
-WHERE slice_value IS NULL OR slice IN (SELECT slice FROM common_slices)"""
-_WINDOWS_OF_LAKES = """SELECT lake, string_agg(window_s::VARCHAR, ', ' ORDER BY window_s)
-FROM lake_windows GROUP BY lake ORDER BY lake"""
+WHERE slice_value IS NULL OR slice IN (SELECT value FROM common_groupings WHERE setting = 'slices.by')"""
+_WINDOWS_OF_LAKES = """SELECT lake, string_agg(value, ', ' ORDER BY value::INTEGER)
+FROM lake_groupings WHERE setting = 'windows_s' GROUP BY lake ORDER BY lake"""
 _WARNINGS = (
-    *("unlike_windows", "unlike_slices", "unlike_settings", "unknown_settings"),
+    *("unlike_groupings", "unlike_settings", "unknown_settings"),
     *("shared_sources", "shared_replicas"),
 )
 
@@ -39,11 +39,11 @@ def add_up(connection: duckdb.DuckDBPyConnection) -> int:
 
     Raises FederationApart.
     """
-    for name in ("lake_windows", "lake_slices", "common_windows", "common_slices"):
+    for name in ("lake_groupings", "common_groupings"):
         compute(connection, name)
-    if _rows(connection, "lake_windows") and not _rows(connection, "common_windows"):
-        raise FederationApart(connection.execute(_WINDOWS_OF_LAKES).fetchall())
     connection.execute(_ALL_PERIODS)
+    if _rows(connection, "goodput") and not _rows(connection, "shown_periods"):
+        raise FederationApart(connection.execute(_WINDOWS_OF_LAKES).fetchall())
     connection.execute(_ALL_SLICES)
     for name in ("period_accepted", "published_until"):
         compute(connection, name)

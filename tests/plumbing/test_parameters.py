@@ -14,19 +14,16 @@ STORED = frozenset(contract_names())
 _ASKED = re.compile(r"\$(\w+)")
 TOGETHER = {"attempts", "requests", "session_hours", "quality_labels"}  # they read more of each other than is stored
 OF_LAKES = {
-    "common_slices",
-    "common_windows",
+    "common_groupings",
     "federated_goodput",
-    "lake_slices",
-    "lake_windows",
+    "lake_groupings",
     "published_until",
     "shared_replicas",
     "shared_sources",
     "unknown_settings",
     "unlike_gates",
+    "unlike_groupings",
     "unlike_settings",
-    "unlike_slices",
-    "unlike_windows",
 }  # each row says of which lake it is
 
 
