@@ -45,7 +45,7 @@ def add_up(connection: duckdb.DuckDBPyConnection) -> int:
     if _rows(connection, "goodput") and not _rows(connection, "shown_periods"):
         raise FederationApart(connection.execute(_WINDOWS_OF_LAKES).fetchall())
     connection.execute(_ALL_SLICES)
-    for name in ("period_accepted", "published_until"):
+    for name in ("period_windows", "period_accepted", "published_until"):
         compute(connection, name)
     connection.execute(f'CREATE TABLE "{TOTALS}" AS {sql_file(TOTALS).text}')
     connection.execute(f'COMMENT ON TABLE "{TOTALS}" IS {quoted(sql_file(TOTALS).header["description"])}')

@@ -1,17 +1,10 @@
 -- description: Accepted requests of each shown period and slice with their 95 % interval, from published windows
 -- grain: period, choice
--- reads: goodput, shown_periods, shown_slices
+-- reads: goodput, period_windows, shown_periods, shown_slices
 -- unit: requests, or what the workload counts; size: as many labels drawn one by one at random would be as sure
 -- One window: its own interval. Several: the wider of square-and-add and Wilson's at the size that all labels are worth together;
 -- windows of which no label says anything have bounds, and bounds add up linearly (docs/semantics.md#of-several-windows).
-WITH shown AS (
-    -- workloads are judged each by its own labels or by none: what is sure of a slice is known by workload
-    SELECT
-        *,
-        CASE slice WHEN 'overall' THEN 'workload' WHEN 'model' THEN 'workload_model' WHEN 'pool' THEN 'workload_pool' ELSE slice END AS part_slice
-    FROM shown_slices
-),
-whole AS (
+WITH whole AS (
     SELECT
         p.period, s.choice, g.window_start,
         g.goodput_rps * g.window_s AS estimate,
@@ -31,21 +24,6 @@ published AS (
     FROM whole
     GROUP BY period, choice
 ),
-counted AS (
-    SELECT
-        p.period, s.choice, g.definition, g.need_label AS need, g.labelled,
-        g.goodput_rps * g.window_s AS estimate,
-        g.goodput_ci_low_rps * g.window_s AS low, g.goodput_ci_high_rps * g.window_s AS high,
-        g.goodput_lower_rps * g.window_s AS lower, g.goodput_upper_rps * g.window_s AS upper,
-        -- accepted whatever a judge says: of workloads without a quality gate
-        g.accepted - coalesce(round(g.labelled * g.quality_pass_in_bounds_ratio), 0) AS ungated,
-        g.slice_value IS NOT NULL AND g.workload IS NULL AS is_of_several_workloads
-    FROM goodput AS g
-    JOIN shown_periods AS p ON g.window_s = p.whole_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
-    JOIN shown AS s
-        ON s.part_slice = g.slice AND s.slice_value IS NOT DISTINCT FROM g.slice_value AND coalesce(s.workload = g.workload, s.workload IS NULL)
-        AND s.model IS NOT DISTINCT FROM g.model AND s.pool IS NOT DISTINCT FROM g.pool AND s.route IS NOT DISTINCT FROM g.route
-),
 shares AS (
     -- an end that is a bound says nothing of how sure the labels are
     SELECT
@@ -53,7 +31,7 @@ shares AS (
         CASE WHEN low > lower + 1e-6 THEN (low - ungated) / nullif(need, 0) END AS low_share,
         CASE WHEN high < upper - 1e-6 THEN (high - ungated) / nullif(need, 0) END AS high_share,
         high - low <= 1e-6 AS is_known
-    FROM counted
+    FROM period_windows
 ),
 solved AS (
     -- Wilson's interval, solved for its size: (share - end) ** 2 = z ** 2 x end x (1 - end) / size

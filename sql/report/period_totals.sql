@@ -1,6 +1,6 @@
 -- description: Each shown period and slice in one row: what was accepted, how sure, what it cost; published windows added up
 -- grain: period, choice
--- reads: goodput, period_accepted, shown_periods, shown_slices, waste
+-- reads: goodput, period_accepted, shown_periods, shown_slices, unlabelled_excess, waste
 -- unit: accepted, low, high: requests (or what the workload counts); ratios of offered; low and high are the ends of a 95 % interval; wasted_ratio of what has a price
 -- unit: unpriced: parts of the work whose cost is not known and not in cost_usd, so that a price has no upper end
 WITH summed AS (
@@ -44,23 +44,30 @@ leaking AS (
     SELECT period, choice, list(bucket ORDER BY usd DESC, bucket) FILTER (WHERE usd > 0 AND bucket NOT IN ('accepted', 'unlabelled')) AS leaks
     FROM buckets
     GROUP BY period, choice
+),
+added AS (
+    SELECT
+        s.* REPLACE (s.accepted_tokens - coalesce(u.excess_tokens, 0) AS accepted_tokens),
+        a.windows, a.accepted - coalesce(u.excess, 0) AS accepted, a.low, a.high
+    FROM summed AS s
+    JOIN period_accepted AS a USING (period, choice)
+    LEFT JOIN unlabelled_excess AS u USING (period, choice)
 )
 SELECT
-    s.* EXCLUDE (only_price_low_usd, only_price_high_usd), a.windows, a.accepted, a.low, a.high, l.leaks,
+    s.* EXCLUDE (only_price_low_usd, only_price_high_usd), l.leaks,
     EXISTS (FROM waste WHERE usd <> 0) AS has_costs,
-    a.accepted / nullif(s.offered, 0) AS ratio,
-    a.low / nullif(s.offered, 0) AS ratio_low,
-    a.high / nullif(s.offered, 0) AS ratio_high,
-    CASE WHEN NOT s.has_unknown_cost THEN s.cost_usd / nullif(a.accepted, 0) END AS price_usd,
+    s.accepted / nullif(s.offered, 0) AS ratio,
+    s.low / nullif(s.offered, 0) AS ratio_low,
+    s.high / nullif(s.offered, 0) AS ratio_high,
+    CASE WHEN NOT s.has_unknown_cost THEN s.cost_usd / nullif(s.accepted, 0) END AS price_usd,
     -- of several windows the ends of both, which is generous
     CASE
-        WHEN a.windows = 1 THEN s.only_price_low_usd
-        WHEN NOT s.has_unknown_cost THEN (s.cost_usd - s.cost_error_usd) / nullif(a.high, 0)
+        WHEN s.windows = 1 THEN s.only_price_low_usd
+        WHEN NOT s.has_unknown_cost THEN (s.cost_usd - s.cost_error_usd) / nullif(s.high, 0)
     END AS price_low_usd,
     CASE
-        WHEN a.windows = 1 THEN s.only_price_high_usd
-        WHEN NOT s.has_unknown_cost AND s.unpriced = 0 THEN (s.cost_usd + s.cost_error_usd) / nullif(a.low, 0)
+        WHEN s.windows = 1 THEN s.only_price_high_usd
+        WHEN NOT s.has_unknown_cost AND s.unpriced = 0 THEN (s.cost_usd + s.cost_error_usd) / nullif(s.low, 0)
     END AS price_high_usd
-FROM summed AS s
-JOIN period_accepted AS a USING (period, choice)
+FROM added AS s
 LEFT JOIN leaking AS l USING (period, choice)

@@ -1,6 +1,6 @@
 -- description: What became of the requests of a period: one verdict each
 -- grain: period, choice, verdict
--- reads: goodput, shown_periods, shown_slices
+-- reads: goodput, shown_periods, shown_slices, unlabelled_excess
 -- unit: expected: requests, those that nobody judged shared out to accepted and rejected as estimated; it adds up to what was offered
 WITH counted AS (
     SELECT
@@ -33,8 +33,14 @@ SELECT period, choice, verdict, sum(requests)::BIGINT AS requests,
     CASE WHEN verdict = 'unlabelled' THEN 'not judged' WHEN verdict = 'accepted' AND sum(unjudged) > 0 THEN 'judged and accepted' ELSE replace(verdict, '_', ' ') END AS name,
     sum(requests)::DOUBLE / nullif(sum(offered), 0) AS share,
     -- where the labels of some window say nothing, those that were judged
-    CASE WHEN bool_or(is_estimated) THEN sum(expected) ELSE sum(requests) END AS expected
+    CASE
+        WHEN NOT bool_or(is_estimated) THEN sum(requests)
+        WHEN verdict = 'accepted' THEN sum(expected) - coalesce(any_value(excess), 0)
+        WHEN verdict = 'rejected' THEN sum(expected) + coalesce(any_value(excess), 0)
+        ELSE sum(expected)
+    END AS expected
 FROM expected
+LEFT JOIN unlabelled_excess USING (period, choice)
 GROUP BY period, choice, verdict
 HAVING sum(offered) > 0
 ORDER BY period, choice, list_position(['accepted', 'unlabelled', 'rejected', 'slow', 'over_budget', 'failed', 'ungated', 'unevaluable'], verdict)

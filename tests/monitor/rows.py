@@ -34,6 +34,9 @@ def goodput_rows(
             "accepted": n,
             "goodput_ratio": good,
             "goodput_rps": good * n / 3600,
+            "goodput_upper_rps": good * n / 3600,
+            "need_label": np.zeros(len(n), dtype=np.int64),
+            "labelled": np.zeros(len(n), dtype=np.int64),
             "cost_per_accepted_usd": pl.Series([None] * len(n), dtype=pl.Float64),
             "partial": [False] * len(n),
             **{

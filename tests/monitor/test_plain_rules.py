@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import binomtest
 
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.settings.model import Settings
@@ -70,6 +71,51 @@ def test_too_few_requests_say_nothing_of_a_burn_rate() -> None:
     assert "score" not in alarms(quiet, 96, **given)[RULE]
     enough = {"goodput": steady(np.full(4 * A_DAY, 0.5), requests=42)}
     assert alarms(enough, 96, **given)[RULE]["score"] == pytest.approx(50.0)
+
+
+def judged_now_and_then(passing: float | None, last: int = 0) -> dict[str, pl.DataFrame]:
+    """Four days of which one hour in four has labels, of which a share passed, lastly so many hours before the end."""
+    is_judged = np.arange(4 * A_DAY)[::-1] % 4 == last
+    rows = steady(np.where(is_judged, 0.0 if passing is None else passing, 1.0))
+    return {
+        "goodput": rows.with_columns(
+            need_label=pl.lit(1000),
+            labelled=pl.Series(np.where(is_judged, 50, 0)),
+            goodput_upper_rps=pl.lit(1000 / 3600),
+            goodput_rps=pl.col("goodput_rps").replace(0.0, None),
+        )
+    }
+
+
+def failing_at_least(labels: int) -> float:
+    """The least share that fails by so many labels of which 4 % failed."""
+    return 1 - float(binomtest(round(0.96 * labels), labels).proportion_ci(method="wilson").high)
+
+
+@pytest.mark.parametrize(
+    ("quality", "last", "bad"),
+    [
+        # of the last two hours one has 50 labels, of the day six have 300
+        ({}, 0, min((0.04 + failing_at_least(50)) / 2, (6 * 0.04 + 18 * failing_at_least(300)) / 24)),
+        # those of the day say what passes in the last two hours
+        ({}, 2, failing_at_least(300)),
+        ({"unlabelled": "pass"}, 0, 0.01),
+        (None, 0, 0.01),
+    ],
+    ids=["as labels allow", "as earlier labels allow", "by the policy", "without a gate"],
+)
+def test_hours_without_a_label_burn(quality: dict[str, str] | None, last: int, bad: float) -> None:
+    """4 % of what was judged fail; counted as passed, three quarters of the hours would spend nothing."""
+    given = {"windows_s": [3600], "slo": {"chat": ONE_DAY}, "workloads": {"chat": {"quality": quality}}}
+    assert alarms(judged_now_and_then(0.96, last), 96, **given)[RULE]["score"] == pytest.approx(bad / 0.01)
+
+
+def test_of_labels_that_nobody_drew_what_is_sure_to_fail_burns_and_later_hours_are_known() -> None:
+    given = {"windows_s": [3600], "slo": {"chat": ONE_DAY}, "workloads": {"chat": {"quality": {"sampling": "none"}}}}
+    rows = judged_now_and_then(None)["goodput"].with_columns(
+        goodput_upper_rps=pl.when(labelled=50).then(0.98 * 1000 / 3600).otherwise(pl.col("goodput_upper_rps"))
+    )
+    assert alarms({"goodput": rows}, 96, **given)[RULE]["score"] == pytest.approx(0.5)  # 2 % of each fourth hour
 
 
 def test_short_windows_are_summed_from_the_shortest_rows() -> None:

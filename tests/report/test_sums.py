@@ -11,14 +11,15 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from goodput.contracts import arrow_schema
+from goodput.contracts import arrow_schema, contract_names
+from goodput.plumbing.graph import closure
 from goodput.plumbing.parameters import as_rows, register
 from goodput.plumbing.sql_files import sql_file
 from goodput.report.catalog import all_charts
 from goodput.report.gather import INNER, Gathered, observed, of_choice
 from goodput.report.shown import Period, Slice
 from goodput.report.tiles import tiles
-from report.test_period_totals import spent, total, window
+from report.test_period_totals import judged_by, labelled, spent, total, unjudged, window
 
 DAY = datetime(2026, 11, 20, tzinfo=UTC)
 TRUST = (
@@ -53,8 +54,11 @@ def asked(
         one = chosen or {"slice": "workload", "workload": "chat"}
         several = [{"choice": 0, **one}] if isinstance(one, dict) else one
         register(connection, "shown_slices", as_rows("shown_slices", *several))
+        if "workloads" not in tables:
+            register(connection, "workloads", judged_by(chat="estimate"))
+        read = closure([name], {*contract_names(), *tables})
         for inner in INNER:
-            if inner in sql_file(name).header["reads"].split(", ") and inner not in tables:
+            if inner in read and inner != name:
                 connection.execute(f'CREATE TEMP TABLE "{inner}" AS {sql_file(inner).text}')
         found: list[dict[str, Any]] = connection.sql(sql_file(name).text).to_arrow_table().to_pylist()
     return found
@@ -321,6 +325,16 @@ def test_every_request_has_one_fate_judged_or_estimated(estimate: float | None, 
     assert sum(one["expected"] for one in found) == pytest.approx(row["offered"])
     names = {one["verdict"]: one["name"] for one in found}
     assert (names["accepted"], names["unlabelled"]) == ("judged and accepted", "not judged")
+
+
+def test_fates_of_days_without_a_label_are_those_of_the_others() -> None:
+    """Of a hundred labels 70 passed: so do 700 of the 1,000 that day, and of the 1,000 on the next."""
+    days = [labelled(0, 700) | {"accepted": 70, "rejected": 30, "unlabelled": 900}, unjudged(1) | {"unlabelled": 1000}]
+    days[0] |= {"quality_pass_in_bounds_ratio": 0.7}
+    found = asked("verdict_totals", goodput=pa.Table.from_pylist(days, schema=arrow_schema("goodput")))
+    assert {one["verdict"]: one["expected"] for one in found if one["expected"]} == pytest.approx(
+        {"accepted": 1400, "rejected": 600}
+    )
 
 
 HOURS = [DAY + timedelta(hours=hour) for hour in range(4)]

@@ -15,6 +15,7 @@ import pyarrow as pa
 from goodput.contracts import arrow_schema, contract
 from goodput.monitor.causes import LOOK_BACK_S
 from goodput.monitor.evaluate import Evaluation, Evidence
+from goodput.monitor.good_requests import COLUMNS
 from goodput.monitor.judged_days import JudgedDays
 from goodput.monitor.lookback import Lookback, lookback
 from goodput.monitor.method import METHOD
@@ -203,6 +204,7 @@ def _relation(connection: duckdb.DuckDBPyConnection, name: str, settings: Settin
         lengths.update(longer_windows_s(settings))
     if name == "goodput" and settings.slo:
         lengths.add(min(settings.windows_s))
+        asked |= COLUMNS
     where = f"window_s IN ({', '.join(map(str, sorted(lengths)))})"
     where += " AND slice = 'workload_pool'" if "slice" in there else ""
     order = ("window_s", "window_start", *contract(name).primary_key)

@@ -17,7 +17,9 @@ from goodput.report.chart import Chart
 from goodput.report.shown import Period, Slice
 
 INNER = (
+    "period_windows",
     "period_accepted",
+    "unlabelled_excess",
     "period_totals",
     "p99_rises",
     "load_curves",

@@ -34,6 +34,11 @@ class Scenario:
     bound: bool = False
     is_exact_known: bool = True  # not where sessions fare alike in part, nor where strata are not the cells
 
+    @property
+    def workloads(self) -> list[str]:
+        """Their names."""
+        return list(dict.fromkeys(cell.workload for cell in self.cells))
+
     def run(self, seed: int) -> "Run":
         """Draw the windows with a seed and measure them."""
         drawn = population(seed, self.windows, self.window_s, self.cells)
@@ -43,8 +48,8 @@ class Scenario:
             return Run(self, drawn, self._measured(file))
 
     def _measured(self, file: str) -> pl.DataFrame:
-        names = dict.fromkeys(cell.workload for cell in self.cells)
-        settings = Settings(workloads={name: Workload(quality=Quality(sampling=self.sampling)) for name in names})
+        quality = Quality(sampling=self.sampling)
+        settings = Settings(workloads={name: Workload(quality=quality) for name in self.workloads})
         stretch = Stretch(START_S, START_S + self.windows * self.window_s, (at_ns(-86400), at_ns(10**8)))
         return measure(settings, Parts([file]), (self.window_s,), stretch).goodput
 

@@ -15,6 +15,8 @@ from measure.interval_drill.goodput_windows import Run, Scenario
 from measure.interval_drill.line import Lines, Trial, decided, line
 
 PERIODS = 1000
+_SHOWN = """SELECT a.low, a.high, a.accepted - coalesce(e.excess, 0) AS accepted
+FROM period_accepted AS a LEFT JOIN unlabelled_excess AS e USING (period) ORDER BY period"""
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,11 @@ class Period:
             connection.register("goodput", run.measured.to_arrow())
             register(connection, "shown_periods", as_rows("shown_periods", *shown))
             register(connection, "shown_slices", as_rows("shown_slices", {"choice": 0, "slice": "overall"}))
-            found = connection.execute(f"FROM ({sql_file('period_accepted').text}) ORDER BY period").fetchnumpy()
+            gates = [{"workload": name, "gate": "quality", "unlabelled": "estimate"} for name in self.each.workloads]
+            register(connection, "workloads", as_rows("workloads", *gates))
+            for name in ("period_windows", "period_accepted", "unlabelled_excess"):
+                connection.execute(f"CREATE TEMP TABLE {name} AS {sql_file(name).text}")
+            found = connection.execute(_SHOWN).fetchnumpy()
         return [np.asarray(found[name], float) for name in ("low", "high", "accepted")]
 
 

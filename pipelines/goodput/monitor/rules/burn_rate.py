@@ -11,7 +11,8 @@ import polars as pl
 
 from goodput.errors import Mistake
 from goodput.globs import WILD, matches_any, regular
-from goodput.monitor.grid import NAN, Floats, Grid
+from goodput.monitor.good_requests import GoodRequests
+from goodput.monitor.grid import NAN, Grid
 from goodput.monitor.rule_kind import Facts, Observed, Row, RuleKind
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.states import Debounce, episodes
@@ -41,7 +42,8 @@ class BurnRateKind(RuleKind):
         if observed.goodput is None:
             return
         for name, slo in observed.settings.slo.items():
-            totals = _totals(observed.goodput, slo, Grid(grid.start_s, grid.days, grain_s))
+            chosen = _chosen(observed.goodput, slo, grain_s)
+            totals = GoodRequests.of(chosen, Grid(grid.start_s, grid.days, grain_s), observed.settings)
             for burn in slo.burn_rates:
                 yield _burning(name, slo, burn, totals, observed)
 
@@ -69,31 +71,22 @@ def _matches(name: str, globs: str) -> Iterator[str]:
         yield pattern if is_wild else f"{name} = {sql_text(glob)}"
 
 
-def _totals(goodput: pl.DataFrame, slo: Slo, fine: Grid) -> tuple[Floats, Floats]:
-    """Offered and good requests up to the end of each fine window, with a 0 before the first."""
-    globs = {"workload": slo.workload, "pool": slo.pool}
-    chosen = goodput.filter(pl.col("window_s") == fine.step_s)
-    for column, wanted in globs.items():
+def _chosen(goodput: pl.DataFrame, slo: Slo, window_s: int) -> pl.DataFrame:
+    chosen = goodput.filter(pl.col("window_s") == window_s)
+    for column, wanted in {"workload": slo.workload, "pool": slo.pool}.items():
         if wanted:
             names = [n for n in chosen[column].unique().to_list() if matches_any(n or "", wanted)]
             chosen = chosen.filter(pl.col(column).is_in(names))
-    at = fine.index(chosen["window_start"].dt.epoch("s").to_numpy())
-    sums = []
-    for counts in (chosen["offered"], chosen["goodput_rps"] * fine.step_s):
-        by_window = np.zeros(fine.windows + 1)
-        inside = (at >= 0) & (at < fine.windows)
-        np.add.at(by_window, at[inside] + 1, counts.cast(pl.Float64).to_numpy()[inside])
-        sums.append(np.cumsum(by_window))
-    return sums[0], sums[1]
+    return chosen
 
 
-def _burning(name: str, slo: Slo, burn: BurnRate, totals: tuple[Floats, Floats], observed: Observed) -> RuleSeries:
+def _burning(name: str, slo: Slo, burn: BurnRate, totals: GoodRequests, observed: Observed) -> RuleSeries:
     grid, grain_s = observed.grid, min(observed.settings.windows_s)
     ends = (np.arange(grid.windows) + 1) * (grid.step_s // grain_s)
     rates, offered = [], np.zeros(grid.windows)
     for length_s in (burn.short_s, burn.long_s):
-        begins = np.maximum(ends - length_s // grain_s, 0)
-        offered, good = (total[ends] - total[begins] for total in totals)
+        begins, longest = (np.maximum(ends - of_s // grain_s, 0) for of_s in (length_s, burn.long_s))
+        offered, good = totals.between(begins, ends, longest)
         bad = 1 - good / np.where(offered > 0, offered, NAN)
         rates.append(np.where(offered > 0, bad, 0.0) / (1 - slo.objective))
     enough = (offered >= _LEAST_BAD / (1 - slo.objective)) & (np.arange(grid.windows) < observed.until)
