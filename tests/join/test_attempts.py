@@ -3,6 +3,10 @@
 See docs/semantics.md#one-attempt-several-records.
 """
 
+from itertools import permutations
+
+import pytest
+
 from river import TRACE, Row, join, key, link, one_workload, record
 
 CLIENT: Row = {"layer": "client", "tenant": "acme", "session_id": "chat-1", "reported_cost_usd": 0.02}
@@ -357,6 +361,19 @@ def test_a_call_without_a_session_has_that_of_the_nearest_span_above_it() -> Non
         key("c3"): "own",
         key("c4"): None,
     }
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_what_stands_above_a_call_is_above_the_copy_that_counts_in_any_order(order: tuple[int, ...]) -> None:
+    links = [
+        link(name, None, session_id=name, end=1.0, outcome="error", error_type=name) for name in ("one", "two", "three")
+    ]
+    copies = [
+        record("c", 0, 1, source_id=source, parent=parent, outcome="unknown")
+        for source, parent in (("s2", "two"), ("s1", "one"), ("s3", "three"))
+    ]
+    attempt = join([copies[number] for number in order], links=links).attempt
+    assert (attempt["session_id"], attempt["error_type"]) == ("one", "one")
 
 
 def test_a_session_of_a_span_above_is_that_of_the_whole_stack_of_layers_below_it() -> None:

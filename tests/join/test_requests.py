@@ -4,6 +4,7 @@ See docs/semantics.md#attempts-and-requests, #gates-and-verdicts.
 """
 
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -150,6 +151,29 @@ def test_a_failure_is_retried_once() -> None:
     # Two calls start after the failure of `a`; only the first of them is its retry.
     joined = join([sibling("a", 0, 1, outcome="error"), sibling("b", 2, 5), sibling("c", 2.5, 6)])
     assert tries(joined) == {"a": ["a", "b"], "c": ["c"]}
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_of_siblings_that_failed_at_once_the_first_to_start_is_retried_in_any_order(order: tuple[int, ...]) -> None:
+    rows = [
+        sibling("a", 1, 2, outcome="error"),
+        sibling("b", 0.5, 2, outcome="error"),
+        sibling("c", 0.5, 2, outcome="error"),
+    ]
+    joined = join([*(rows[number] for number in order), sibling("d", 3, 4)])
+    assert tries(joined) == {"a": ["a"], "b": ["b", "d"], "c": ["c"]}
+
+
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_of_two_tries_begun_at_once_the_one_with_its_prompt_is_followed_in_any_order(order: tuple[int, ...]) -> None:
+    # `c` has the prompt of `b`, and came after the failure of `a`
+    served = {"layer": "gateway", "covers_tries": True}
+    rows = [
+        sibling("a", 0, 1, outcome="error", input_tokens=7, **served),
+        sibling("b", 0, 2, input_tokens=5, **served),
+        sibling("c", 3, 4, input_tokens=5, **served),
+    ]
+    assert tries(join([rows[number] for number in order])) == {"a": ["a"], "b": ["b", "c"]}
 
 
 def test_engine_siblings_are_tries_of_one_request() -> None:

@@ -1,6 +1,6 @@
 -- description: What spans above a record that are no serving records tell of it: its session, and how it failed where it does not show how it ended (docs/semantics.md#one-attempt-several-records)
 -- grain: record_id
--- reads: serving_records, span_links
+-- reads: record_copies, serving_records, span_links
 WITH RECURSIVE links AS ( -- without copies, which would multiply at every step
     SELECT
         trace_id, span_id,
@@ -27,6 +27,8 @@ reported AS (
             AND r.ended_ns = max(r.ended_ns) OVER (PARTITION BY b.trace_id, b.teller) AS failed_with
     FROM below AS b
     JOIN serving_records AS r ON r.trace_id = b.trace_id AND r.parent_span_id = b.span_id
+    -- a copy may name another parent: above a record is what the one that counts names
+    ANTI JOIN record_copies AS c ON c.record_id = r.record_id AND c.source_id = r.source_id
 )
 SELECT
     record_id,

@@ -59,16 +59,19 @@ after_failure AS (
             CASE WHEN serves AND outcome = 'cancelled' THEN started_ns + 300000000 ELSE ended_ns END, started_ns + 1) AS over_ns
         FROM siblings
         WHERE layer <> 'engine' AND outcome <> 'ok' AND ended_ns IS NOT NULL
+        -- of those that failed at the same time any could be the one that is followed
+        QUALIFY row_number() OVER (PARTITION BY trace_id, parent_span_id, over_ns ORDER BY started_ns, attempt_id) = 1
     ) AS a ON a.trace_id = b.trace_id AND a.parent_span_id = b.parent_span_id AND b.started_ns >= a.over_ns
     QUALIFY row_number() OVER (PARTITION BY a.attempt_id ORDER BY b.started_ns, b.attempt_id) = 1
 ),
 follows AS (
-    SELECT attempt_id, arg_max(before_id, before_ns) AS before_id
+    -- of two that began at once the one with its prompt
+    SELECT attempt_id, first(before_id ORDER BY before_ns DESC, has_its_prompt DESC) AS before_id
     FROM (
-        SELECT attempt_id, before_id, before_ns, started_ns - before_ns AS later_ns FROM same_prompt
+        SELECT attempt_id, before_id, before_ns, started_ns - before_ns AS later_ns, true AS has_its_prompt FROM same_prompt
         WHERE before_id IS NOT NULL
         UNION ALL
-        SELECT attempt_id, before_id, before_ns, started_ns - over_ns FROM after_failure
+        SELECT attempt_id, before_id, before_ns, started_ns - over_ns, false FROM after_failure
     ) CROSS JOIN options AS o
     WHERE later_ns <= o.max_request_lifetime_ns
     GROUP BY attempt_id
