@@ -6,7 +6,9 @@ WITH episodes AS (
         alarm_id, starts_at AS at, max(ends_at) AS ended_at,
         any_value(rule) AS rule, any_value(kind) AS kind, any_value(severity) AS severity, any_value(metric) AS metric,
         any_value(workload) AS workload, any_value(pool) AS pool, any_value(replica) AS replica,
-        arg_max(summary, recorded_at) AS summary, arg_max(value, recorded_at) AS value, arg_max(usual, recorded_at) AS usual
+        -- of what one run recorded, the last that happened
+        arg_max(summary, (recorded_at, occurred_at, event_id)) AS summary,
+        arg_max(value, (recorded_at, occurred_at, event_id)) AS value, arg_max(usual, (recorded_at, occurred_at, event_id)) AS usual
     FROM alarm_events
     WHERE rule <> 'watchdog' AND suppressed IS NULL
     GROUP BY alarm_id, starts_at

@@ -81,7 +81,7 @@ others AS (
             o.workload IS NOT DISTINCT FROM b.workload AND o.pool IS NOT DISTINCT FROM b.pool AND o.route IS NOT DISTINCT FROM b.route
             AND o.model IS NOT DISTINCT FROM b.model AND o.at >= b.began_at AND coalesce(o.at < b.over_at, true)
         )
-    QUALIFY row_number() OVER (PARTITION BY o.period, o.choice, o.at, o.workload, o.model, o.pool, o.route ORDER BY o.p99 / o.usual DESC) = 1
+    QUALIFY row_number() OVER (PARTITION BY o.period, o.choice, o.at, o.workload, o.model, o.pool, o.route ORDER BY o.p99 / o.usual DESC, o.metric DESC) = 1
 ),
 named_rises AS (
     SELECT

@@ -60,8 +60,8 @@ facts AS (
             ELSE 'not known: no engine reports how many requests it finished' END,
         coalesce(sum(requests_unobserved) > 0, true),
         format('{} has records of {:.1f} % of what its engine counted in the hour from {} UTC',
-            arg_min(replica, coverage_ratio) FILTER (WHERE low_coverage), 100 * min(coverage_ratio) FILTER (WHERE low_coverage),
-            strftime(arg_min(window_start, coverage_ratio) FILTER (WHERE low_coverage) AT TIME ZONE 'UTC', '%d %b %H:%M'))
+            arg_min(replica, (coverage_ratio, window_start, replica)) FILTER (WHERE low_coverage), 100 * min(coverage_ratio) FILTER (WHERE low_coverage),
+            strftime(arg_min(window_start, (coverage_ratio, window_start, replica)) FILTER (WHERE low_coverage) AT TIME ZONE 'UTC', '%d %b %H:%M'))
             || CASE WHEN count(*) FILTER (WHERE low_coverage) > 1 THEN format(', the least of {:,} hours of replicas below 95 %',
                 count(*) FILTER (WHERE low_coverage)) ELSE '' END
     FROM (SELECT DISTINCT c.* FROM coverage AS c JOIN shown_periods AS p ON c.window_start >= p.from_at AND c.window_start < p.until_at)

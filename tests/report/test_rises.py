@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from random import Random
 from typing import Any
 
 import duckdb
@@ -284,3 +285,12 @@ def test_every_fact_that_is_told_has_its_place_in_the_picture() -> None:
     assert times["deployment of chat at 09:25"] == 1
     assert found["times"].null_count() == 0
     assert "deployment of chat at 09:25 (5 min before)" in answer(found)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_of_latencies_that_rose_alike_the_first_token_is_told_in_any_order(seed: int) -> None:
+    # answers that are not streamed have their first token at their end
+    rag = (*(level / 2 for level in LEVEL), 1.0, 1.0, 0.5, 0.5)
+    whole = served(rag, "rag", "rag", p99_e2e_s=rag, n_e2e=[200] * 9)
+    found = facts(Random(seed).sample([*served(RISEN), *whole], 36))
+    assert set(found["other_rises"]) == {"first token of workload rag, pool rag at 20 Nov 09:25: 1 s beside 0.5 s"}

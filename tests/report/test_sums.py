@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
+from itertools import permutations
 from typing import Any
 
 import duckdb
@@ -174,6 +175,9 @@ def test_a_replica_whose_telemetry_is_thin_limits_the_numbers() -> None:
     assert limits(hour("a", 1, 1.0), hour("b", 2, 0.909)) == said
     more = [hour("b", 1, 0.94), hour("a", 3, 0.93)]
     assert limits(*more, hour("b", 2, 0.909)) == f"{said}, the least of 3 hours of replicas below 95 %"
+    # of hours alike the first, and in it the first replica by name, whatever the order of rows
+    alike = [hour("b", 2, 0.909), hour("c", 2, 0.909), hour("a", 3, 0.909)]
+    assert {limits(*hours) for hours in permutations(alike)} == {f"{said}, the least of 3 hours of replicas below 95 %"}
 
 
 @pytest.mark.parametrize(

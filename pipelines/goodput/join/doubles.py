@@ -78,8 +78,8 @@ def _ids(records: pl.DataFrame) -> set[str]:
 
 def _near(fewer: pl.DataFrame, more: pl.DataFrame) -> set[str]:
     """Records for which another begins and ends at the same time, and states the same where both state it."""
-    left = fewer.select(_COLUMNS).drop_nulls(["started_ns", "ended_ns"]).sort("started_ns")
-    right = more.select(_COLUMNS).drop_nulls(["started_ns", "ended_ns"]).sort("started_ns")
+    left = fewer.select(_COLUMNS).drop_nulls(["started_ns", "ended_ns"]).sort("started_ns", "record_id")
+    right = more.select(_COLUMNS).drop_nulls(["started_ns", "ended_ns"]).sort("started_ns", "record_id")
     pairs = left.join_asof(
         right, on="started_ns", strategy="nearest", tolerance=_NEAR_NS, suffix="_other", coalesce=False
     ).drop_nulls("record_id_other")

@@ -10,7 +10,7 @@ WITH homes AS (
 ),
 events AS (
     SELECT
-        CASE WHEN e.replica IS NULL THEN e.pool END AS pool, e.replica, e.occurred_at, any_value(coalesce(e.pool, h.pool)) AS home,
+        CASE WHEN e.replica IS NULL THEN e.pool END AS pool, e.replica, e.occurred_at, min(coalesce(e.pool, h.pool)) AS home,
         -- of a package URL (CDEvents) its version
         max(CASE WHEN revision LIKE 'pkg:%@%' THEN regexp_extract(revision, '@([^@?#]+)', 1) ELSE revision END) AS revision
     FROM ops_events AS e

@@ -11,7 +11,7 @@ SELECT
     'replica_in_several_lakes' AS kind, 'medium' AS severity, min(replica) AS subject,
     format('{:,} replica(s) lived in several of the lakes at the same time, such as {} in {} and {}. If these are the same machines, '
             || 'what their time costs counts once in each lake, and several times in federated_goodput',
-        count(DISTINCT replica), min(replica), arg_min(one, replica), arg_min(other, replica)) AS message,
+        count(DISTINCT replica), min(replica), arg_min(one, (replica, one, other)), arg_min(other, (replica, one, other))) AS message,
     count(DISTINCT replica) AS affected, (SELECT count(DISTINCT replica) FROM replica_windows WHERE replica <> 'unknown') AS total
 FROM shared
 HAVING count(*) > 0

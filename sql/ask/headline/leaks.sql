@@ -23,5 +23,5 @@ SELECT
 FROM waste AS w
 JOIN latest_window USING (window_s, window_start)
 WHERE w.slice = 'overall' AND w.bucket NOT IN ('accepted', 'unlabelled') AND w.usd > 0
-ORDER BY w.usd DESC
+ORDER BY w.usd DESC, w.bucket
 LIMIT 3

@@ -12,7 +12,7 @@ SELECT
     c.path AS subject,
     format('{:,} line(s) of costs in {} could not be read, such as line {} ({}): what they charge is in no number, and not in '
             || '`goodput reconcile`. Correct them in the file, or the settings of its source; `goodput sources --problems` lists them',
-        count(*), c.path, min(q.line), min_by(q.reason, (q.line, q.position))) AS message,
+        count(*), c.path, min(q.line), min_by(q.reason, (q.line, q.position, q.source_id))) AS message,
     count(*) AS affected
 FROM quarantine AS q
 JOIN current AS c USING (source_id)

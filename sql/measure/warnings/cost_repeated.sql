@@ -55,7 +55,7 @@ SELECT
     format('{} and {}', first_path, last_path) AS subject,
     format('{:,} cost(s), such as of {} from {} to {}, are charged in {} and in {}, and count in both. If they are one, let the later file '
             || 'overwrite the earlier one, map a `cost_id`, or take one back with `goodput forget`',
-        count(*), min(resource), minute_utc(min(period_start)), minute_utc(min_by(period_end, period_start)), first_path, last_path) AS message,
+        count(*), min(resource), minute_utc(min(period_start)), minute_utc(min_by(period_end, (period_start, period_end))), first_path, last_path) AS message,
     count(*) AS affected,
     sum_usd(usd) AS amount_usd,
     min(period_start) AS first_seen_at,

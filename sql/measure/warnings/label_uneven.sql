@@ -68,4 +68,4 @@ FROM scaled
 -- the 99.9th percentile of chi-square (Wilson and Hilferty 1931)
 WHERE unlike / scale > scaled_df * (1 - 2 / (9 * scaled_df) + 3.090232306167813 * sqrt(2 / (9 * scaled_df))) ** 3
 -- what estimates do not allow for first
-QUALIFY row_number() OVER (PARTITION BY workload ORDER BY cut_by = 'place', unlike / scale / scaled_df DESC) = 1
+QUALIFY row_number() OVER (PARTITION BY workload ORDER BY cut_by = 'place', unlike / scale / scaled_df DESC, cut_by) = 1

@@ -12,7 +12,7 @@ WITH copies AS (
 differing AS (
     SELECT
         arg_max(path, (ingested_ns, source_id)) AS path,
-        any_value(started_ns) AS started_ns
+        arg_max(started_ns, (ingested_ns, source_id)) AS started_ns
     FROM copies
     GROUP BY record_id
     -- of equal ids that of the smallest source counts
