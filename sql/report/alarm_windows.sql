@@ -1,24 +1,19 @@
 -- description: What the newest alarms of a period saw: their series beside what was usual and where they fire, pages first
 -- grain: period, alarm_id, at
--- reads: alarm_events, alarm_series, shown_periods
-WITH fired AS (
-    SELECT
-        alarm_id, starts_at, max(ends_at) AS ended_at,
-        any_value(rule) AS rule, any_value(severity) AS severity, any_value(workload) AS workload,
-        any_value(pool) AS pool, any_value(replica) AS replica
-    FROM alarm_events
-    WHERE rule <> 'watchdog' AND suppressed IS NULL
-    GROUP BY alarm_id, starts_at
-),
+-- reads: alarm_episodes, alarm_series, shown_periods
 -- alarm_series has the windows around the last time that an alarm fired
-newest AS (
-    SELECT * FROM fired QUALIFY row_number() OVER (PARTITION BY alarm_id ORDER BY starts_at DESC) = 1
+WITH newest AS (
+    SELECT * FROM alarm_episodes QUALIFY row_number() OVER (PARTITION BY alarm_id ORDER BY starts_at DESC) = 1
 ),
+-- what another alarm, an operation or an operator held back comes last; a backfill says nothing of how much it matters
 shown AS (
     SELECT
         p.period, p.until_at, n.*,
         row_number() OVER (
-            PARTITION BY p.period ORDER BY n.ended_at IS NOT NULL, n.severity <> 'page', n.starts_at DESC, n.alarm_id
+            PARTITION BY p.period
+            ORDER BY
+                coalesce(n.suppressed, 'backfill') <> 'backfill', n.ended_at IS NOT NULL, n.severity <> 'page',
+                n.starts_at DESC, n.alarm_id
         ) AS nth
     FROM newest AS n
     JOIN shown_periods AS p ON n.starts_at < p.until_at AND coalesce(n.ended_at, p.until_at) > p.from_at

@@ -8,16 +8,19 @@ from typing import Any
 
 import duckdb
 import polars as pl
+import pyarrow as pa
 import pytest
 
 from browser import Reader, launched, needs_chromium
 from goodput.ask.database import published
+from goodput.contracts import arrow_schema
+from goodput.plumbing.sql_files import compute, connect
 from goodput.report.catalog import all_charts
 from goodput.report.gather import Gathered, gather
 from goodput.report.shown import periods, slices
 from goodput.report.summary import markdown
 from goodput.report.write import write_page
-from notify.alarms import event, windows
+from notify.alarms import NOON, event, windows
 
 CHARTS = all_charts()
 HOUR = timedelta(hours=1)
@@ -118,6 +121,95 @@ def test_a_browser_draws_all_of_them(alarmed: Path, tmp_path: Path) -> None:
         assert HOSTILE in text
         assert reader.tab.locator("#alarm_windows svg .mark-rect path").count() == 4, "each with its own time only"
         assert reader.complaints == []
+
+
+LATER = NOON + 9 * HOUR
+FIRING = {"suppressed": "backfill", "recorded_at": LATER}
+
+
+def spans(*events: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Rows of the chart of the day of NOON, given all that was recorded."""
+    frame = pl.DataFrame(list(events), infer_schema_length=None)
+    midnight = NOON.replace(hour=0)
+    with connect() as connection:
+        connection.register("alarm_events", frame.to_arrow().cast(_cast(frame)))
+        shown = pl.DataFrame({"period": ["day"], "from_at": [midnight], "until_at": [midnight + 24 * HOUR]})
+        connection.register("shown_periods", shown.to_arrow())
+        for name in ("alarm_episodes", "alarm_spans"):
+            compute(connection, name)
+        return connection.sql("FROM alarm_spans").pl().to_dicts()
+
+
+def _cast(frame: pl.DataFrame) -> pa.Schema:
+    contract = arrow_schema("alarm_events")
+    return pa.schema([contract.field(name) for name in frame.columns])
+
+
+def over(at: datetime, ends_at: datetime, **columns: Any) -> dict[str, Any]:
+    return fired("a", at, transition="resolved", ends_at=ends_at, **columns)
+
+
+def test_what_a_backfill_found_is_shown_and_why_nobody_was_notified() -> None:
+    (row,) = spans(fired("a", NOON, **FIRING), over(NOON, NOON + 2 * HOUR, **FIRING))
+    assert (row["suppressed"], row["at"], row["until_at"], row["is_firing"]) == (
+        "backfill",
+        NOON,
+        NOON + 2 * HOUR,
+        False,
+    )
+
+
+def test_what_was_held_back_at_first_and_then_reported_is_reported() -> None:
+    later = fired("a", NOON, occurred_at=NOON + 4 * HOUR, recorded_at=NOON + 4 * HOUR) | {"event_id": "later"}
+    (row,) = spans(fired("a", NOON, suppressed="silenced"), later)
+    assert (row["suppressed"], row["is_firing"]) == (None, True)
+
+
+def test_what_was_held_back_twice_says_why_it_last_was() -> None:
+    later = fired("a", NOON, occurred_at=NOON + 4 * HOUR, suppressed="inhibited") | {"event_id": "later"}
+    (row,) = spans(later, fired("a", NOON, suppressed="silenced"))
+    assert row["suppressed"] == "inhibited"
+
+
+def test_what_late_data_corrected_has_not_fired() -> None:
+    first = fired("a", NOON)
+    no_longer = first | {"event_id": "c", "transition": "corrected", "reason": "firing", "corrects": first["event_id"]}
+    assert spans(first, no_longer) == []
+
+
+def test_an_end_that_late_data_corrected_is_none() -> None:
+    first, end = fired("a", NOON), over(NOON, NOON + HOUR)
+    no_end = end | {"event_id": "c", "transition": "corrected", "reason": "resolved", "corrects": end["event_id"]}
+    (row,) = spans(first, end, no_end)
+    assert (row["ended_at"], row["is_firing"]) == (None, True)
+
+
+def span(**columns: Any) -> dict[str, Any]:
+    return {"is_firing": True, "at": NOON.timestamp() * 1000, "summary": "s", "suppressed": None, **columns}
+
+
+def test_the_sentence_counts_of_what_nobody_was_notified() -> None:
+    answer = next(chart.answer for chart in CHARTS if chart.name == "alarm_spans")
+    held = [span(suppressed=kind) for kind in ("inhibited", "backfill", "inhibited", "over_budget")]
+    assert answer([span()]) == "1 alarm firing now, the oldest since 21 Nov 12:00 UTC: s"
+    assert answer([*held, span()]) == (
+        "5 alarms firing now (nobody was notified of 4 of them: 1 backfill, 2 inhibited, 1 over budget), "
+        "the oldest since 21 Nov 12:00 UTC: s"
+    )
+    over = [span(is_firing=False, suppressed="backfill")]
+    assert answer(over) == (
+        "1 alarm fired, none does now (nobody was notified of it: 1 backfill). Last at 21 Nov 12:00 UTC: s"
+    )
+    assert "nobody was notified of any of them: 1 backfill, 2 inhibited" in answer(held)
+
+
+def test_a_page_shows_what_was_held_back(gathered: Gathered) -> None:
+    rows = gathered.rows["alarm_spans"].filter(period=gathered.periods[0].period)
+    assert dict(rows.select("rule", "suppressed").iter_rows())["quiet"] == "inhibited"
+    assert rows.height == 7
+    answer = gathered.answers["alarm_spans"][gathered.periods[0].period, 0]
+    assert answer is not None
+    assert answer.startswith("2 alarms firing now (nobody was notified of 1 of them: 1 inhibited), the oldest since ")
 
 
 def test_nothing_fired_is_not_said_where_nothing_is_watched(config: Path, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ INNER = (
     "parts_apart",
     "replica_paces",
     "spare_replicas",
+    "alarm_episodes",
 )  # relations that charts read, in their order
 
 

@@ -1,4 +1,6 @@
-"""The chart of alarms: what fired, from when to when."""
+"""The chart of alarms: what fired, from when to when, and of what nobody was notified."""
+
+from collections import Counter
 
 import altair as alt
 
@@ -14,9 +16,22 @@ def _answer(found: Rows) -> str:
     if firing:
         oldest = min(firing, key=lambda row: row["at"])
         since = clock(oldest["at"])
-        return f"{counted(len(firing), 'alarm')} firing now, the oldest since {since} UTC: {oldest['summary']}"
+        many = f"{counted(len(firing), 'alarm')} firing now{_held_back(firing)}"
+        return f"{many}, the oldest since {since} UTC: {oldest['summary']}"
     last = max(found, key=lambda row: row["at"])
-    return f"{counted(len(found), 'alarm')} fired, none does now. Last at {clock(last['at'])} UTC: {last['summary']}"
+    many = f"{counted(len(found), 'alarm')} fired, none does now{_held_back(found)}"
+    return f"{many}. Last at {clock(last['at'])} UTC: {last['summary']}"
+
+
+def _held_back(found: Rows) -> str:
+    """Of how many nobody was notified, and why; empty where somebody was of each."""
+    why = Counter(row["suppressed"] for row in found if row["suppressed"] is not None)
+    if not why:
+        return ""
+    held = why.total()
+    of_them = "it" if held == len(found) == 1 else "any of them" if held == len(found) else f"{held} of them"
+    kinds = ", ".join(f"{number} {kind.replace('_', ' ')}" for kind, number in sorted(why.items()))
+    return f" (nobody was notified of {of_them}: {kinds})"
 
 
 def _spec() -> Picture:
@@ -28,10 +43,12 @@ def _spec() -> Picture:
             alt.X2("until_at:T"),
             alt.Y("rule:N", title=None),
             alt.Color("severity:N", scale=alt.Scale(domain=_SEVERITIES, range=[RED, ORANGE])),
+            opacity=alt.condition("datum.suppressed === null", alt.value(1), alt.value(0.45)),
             tooltip=[
                 alt.Tooltip("summary:N", title="alarm"),
                 alt.Tooltip("at:T", title="from", format="%d %b %H:%M"),
                 alt.Tooltip("until_at:T", title="to", format="%d %b %H:%M"),
+                alt.Tooltip("suppressed:N", title="held back"),
                 alt.Tooltip("value:Q", format=".4~g"),
                 alt.Tooltip("usual:Q", format=".4~g"),
             ],
@@ -58,6 +75,7 @@ CHART = Chart(
         ChartColumn("until_at", "To", "time"),
         ChartColumn("severity", "Severity"),
         ChartColumn("rule", "Rule"),
+        ChartColumn("suppressed", "Held back"),
         ChartColumn("summary", "Alarm"),
         ChartColumn("value", "Value", "number"),
         ChartColumn("usual", "Usual", "number"),
