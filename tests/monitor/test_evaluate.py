@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 from goodput.contracts import arrow_schema
-from goodput.monitor.alarm_tables import alarm_tables, read_evidence
+from goodput.monitor.alarm_tables import AlarmTables, alarm_tables, read_evidence
 from goodput.monitor.evaluate import Evaluation, Evidence
 from goodput.monitor.lookback import lookback
 from goodput.plumbing.alarm_actions import Action
@@ -127,6 +127,29 @@ def test_nothing_of_an_old_archive_is_told(rows: pl.DataFrame) -> None:
     years_later = Evaluation(seen.evidence, seen.now + timedelta(days=1000))
     recorded = [e for e in years_later.new_events([]) if e["suppressed"] is None]
     assert [e["rule"] for e in recorded] == ["watchdog"]
+
+
+def firing_now(found: AlarmTables) -> dict[str, Any]:
+    """Rules whose alarm fires, and why nobody is notified of each."""
+    return {row["rule"]: row["suppressed"] for row in found.rows["alarms"].to_dicts() if row["state"] == "firing"}
+
+
+def test_what_fires_in_old_telemetry_says_that_nobody_is_notified_and_no_more_once_somebody_is(
+    rows: pl.DataFrame,
+) -> None:
+    """A day after the newest window an alarm that nobody was notified of is a matter of the past, until data comes."""
+    then = evaluation(rows, ONSET + 60)
+    late = alarm_tables(then.evidence, {}, at(ONSET + 84))
+    events = late.rows["alarm_events"].filter(rule=TTFT[0])
+    assert events.select("transition", "suppressed").rows() == [("firing", "backfill")]
+    assert firing_now(late) == {TTFT[0]: "backfill", TTFT[1]: "inhibited"}
+    unchanged = alarm_tables(then.evidence, late.rows, at(ONSET + 85), inputs=late.inputs)
+    assert firing_now(unchanged) == firing_now(late)
+    newer = evaluation(rows, ONSET + 63)
+    live = alarm_tables(newer.evidence, late.rows, newer.now)
+    assert firing_now(live) == {TTFT[0]: None, TTFT[1]: "inhibited"}
+    stale = alarm_tables(newer.evidence, live.rows, newer.now + timedelta(days=2))
+    assert firing_now(stale) == {TTFT[0]: None, TTFT[1]: "inhibited"}, "whoever was notified has heard of no end"
 
 
 def test_the_explanation_says_what_happened(rows: pl.DataFrame) -> None:

@@ -21,6 +21,7 @@ from goodput.monitor.lookback import Lookback, lookback
 from goodput.monitor.method import METHOD
 from goodput.monitor.observe import RESTARTS
 from goodput.monitor.silent_telemetry import SILENT
+from goodput.monitor.unreported import with_unreported
 from goodput.monitor.windows import longer_windows_s, needs_requests
 from goodput.plumbing.alarm_actions import Action, of_kind
 from goodput.plumbing.fingerprint import fingerprint, fingerprint_of_frame
@@ -131,6 +132,7 @@ def alarm_tables(
         kept["alarm_power"] = (
             _frame("alarm_power", evaluation.power()) if again else _as_it_stands(before["alarm_power"], evaluation)
         )
+    alarms = with_unreported(alarms, [*recorded, *added])
     events = _frame("alarm_events", [*recorded, *added])
     rows = {"alarms": _frame("alarms", alarms), "alarm_events": events, **kept}
     return AlarmTables(rows, due, len(added), sum(row["state"] == "firing" for row in alarms))
