@@ -158,6 +158,14 @@ def test_show_tells_everything_of_one(evaluated: dict[str, Any], say: Say) -> No
     assert "no alarm is called 'nothing'" in say("show", "nothing", code=2)
 
 
+def test_what_is_held_back_says_by_what(evaluated: dict[str, Any], say: Say) -> None:
+    page, ticket = (evaluated[f"p99_ttft_s_{severity}"] for severity in ("page", "ticket"))
+    assert "Nobody is notified: inhibited: p99_ttft_s_page" in say("show", ticket["alarm_id"]).splitlines()
+    assert "Nobody is notified" not in say("show", page["alarm_id"])
+    printed = " ".join(say("list").split())
+    assert printed.count("; inhibited: p99_") == printed.count("firing (inhibited)") == 5
+
+
 def test_show_draws_one(evaluated: dict[str, Any], say: Say, tmp_path: Path) -> None:
     alarm = evaluated["p99_ttft_s_page"]["alarm_id"]
     say("show", alarm, "--plot", "alarm.png")

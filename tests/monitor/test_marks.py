@@ -1,5 +1,8 @@
 """What steps up at an operation: it asks, and pages once it is worse than allowed."""
 
+import json
+import math
+import re
 from datetime import timedelta
 from typing import Any
 
@@ -53,6 +56,39 @@ def test_a_step_within_what_is_allowed_asks_and_pages_nobody(kind: str) -> None:
     assert page["suppressed_by"].startswith(f"{kind} v2 at ")
     asked = f"accept the new level? goodput alarms accept {ticket['alarm_id']} --from 2026-02-0"
     assert asked in ticket["summary"]
+
+
+def test_an_allowed_step_says_how_large_it_is_and_how_large_it_may_be() -> None:
+    """12 %, of which noise of four hours hides or adds a few; up to 20 % and the sigma of the hour that fired."""
+    since = judged(np.array(1.12), ONSET - 1)[1]["p99_ttft_s_page"]["starts_at"]
+    hour = int((since - MONDAY) / timedelta(hours=1))
+    for allowed in (0.2, 0.4):
+        _, alarms = judged(np.array(1.12), ONSET - 1, until=hour, allowed_step_ratio=allowed)
+        page = alarms["p99_ttft_s_page"]
+        figures = re.search(r", a step of \+(.*) % \(up to \+(.*) % allowed\)$", page["suppressed_by"])
+        assert figures is not None
+        assert float(figures[1]) == pytest.approx(12, abs=6)
+        assert float(figures[2]) == pytest.approx(100 * ((1 + allowed) * math.exp(page["sigma"]) - 1), abs=0.051)
+
+
+def test_what_is_back_at_its_usual_while_it_fires_still_says_what_made_it_fire() -> None:
+    """Eight hours half as slow again, and one at the usual: the score has forgotten three tenths of it."""
+    for slow, back in ((8, False), (9, True)):
+        factor = np.where(np.arange(34 * A_DAY - ONSET) < 8, 1.5, 1.0)
+        _, alarms = judged(factor, None, until=ONSET + slow)
+        page = alarms["p99_ttft_s_page"]
+        assert page["state"] == "firing"
+        fired = json.loads(page["explanation"])
+        figures = f"{p99_at(page['starts_at'] - timedelta(hours=1), factor):.4g} s instead of "
+        assert (f": {figures}" in page["summary"] and " when it fired, now " in page["summary"]) == back
+        assert ("value_when_fired" in fired) == back
+
+
+def p99_at(start: Any, factor: np.ndarray) -> float:
+    """The value of the window that begins then, as `judged` makes it."""
+    hour = int((start - MONDAY) / timedelta(hours=1))
+    p99, _ = hourly_p99(np.random.default_rng(5), 1, 34, profile=CALM)
+    return float(p99[0, hour] * factor[hour - ONSET])
 
 
 def test_without_an_operation_the_same_step_pages() -> None:

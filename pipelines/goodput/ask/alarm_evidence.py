@@ -52,7 +52,16 @@ def list_line(row: Row) -> tuple[object, ...]:
     """An alarm as a row under `LIST_COLUMNS`."""
     what = row["summary"] if row["starts_at"] is not None else row["why"]
     state = f"{row['state']} ({row['suppressed']})" if row["suppressed"] else row["state"]
-    return (row["alarm_id"], row["severity"], state, row["state_since_at"], series_of(row), what)
+    said = f"{what}; {held_back(row)}" if row["suppressed_by"] else what
+    return (row["alarm_id"], row["severity"], state, row["state_since_at"], series_of(row), said)
+
+
+def held_back(row: Row) -> str | None:
+    """Why nobody is notified of an alarm, and by what; None where nothing holds it back."""
+    if not row["suppressed"]:
+        return None
+    by = f": {row['suppressed_by']}" if row["suppressed_by"] else ""
+    return f"{row['suppressed'].replace('_', ' ')}{by}"
 
 
 def explained(connection: duckdb.DuckDBPyConnection, key: str) -> tuple[Row, dict[str, Any], list[Row]]:

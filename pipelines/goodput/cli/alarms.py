@@ -14,6 +14,7 @@ from goodput.ask.alarm_evidence import (
     counted_alarms,
     drawn_series,
     evidence,
+    held_back,
     list_line,
     listed_alarms,
 )
@@ -87,7 +88,8 @@ def show(
             _draw(row, drawn_series(connection, row), plot)
         out = console()
         out.print(plain(f"{row['alarm_id']}  {row['rule']}  {row['severity']}  {row['state']}"))
-        for line in (row["summary"], row["why"]):
+        held = held_back(row)
+        for line in (row["summary"], row["why"], held and f"Nobody is notified: {held}"):
             if line:
                 out.print(plain(line))
         if found.facts:

@@ -21,11 +21,25 @@ _STOOD_FROM_HOURS, _STOOD_UNTIL_HOURS = 72, 24  # before a window: the median th
 
 @dataclass(frozen=True)
 class Allowed:
-    """An episode that nobody is paged of from `from_s` until its level is worse than allowed, or it is over (inf)."""
+    """An episode that nobody is paged of from `from_s` until its level is worse than allowed, or it is over (inf).
+
+    When it fired it stood `step_ratio` of the usual above that, where `most_ratio` was allowed.
+    """
 
     from_s: int
     until_s: float
     mark: OpsEvent
+    step_ratio: float
+    most_ratio: float
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """Of each window: whether it is worse than allowed, how large the step is, and how large it may be."""
+
+    is_worse: Flags
+    step_ratio: Floats
+    most_ratio: Floats
 
 
 def allowed_steps(one: RuleSeries, operations: Sequence[OpsEvent], allowed_step_ratio: float) -> Iterator[Allowed]:
@@ -41,18 +55,19 @@ def allowed_steps(one: RuleSeries, operations: Sequence[OpsEvent], allowed_step_
     marks = [done for done in operations if done.kind in MARKS and concerns(done, dict(one.labels))]
     if not paged or not marks:
         return
-    is_worse = _is_worse(one, marks, allowed_step_ratio)
+    judged = _judged(one, marks, allowed_step_ratio)
     for episode, starts_s, ends_s in paged:
         mark = next((done for done in reversed(marks) if done.at_s <= starts_s), None)
-        at, until = episode.firing or 0, len(is_worse) if episode.resolved is None else episode.resolved + 1
-        beyond = np.flatnonzero(is_worse[at:until])
+        at, until = episode.firing or 0, len(judged.is_worse) if episode.resolved is None else episode.resolved + 1
+        beyond = np.flatnonzero(judged.is_worse[at:until])
         until_s = float("inf") if not len(beyond) else one.grid.end_s(at + int(beyond[0]))
         if mark is not None and until_s > starts_s:
-            yield Allowed(starts_s, min(until_s, float("inf") if ends_s is None else ends_s), mark)
+            last_s = min(until_s, float("inf") if ends_s is None else ends_s)
+            yield Allowed(starts_s, last_s, mark, float(judged.step_ratio[at]), float(judged.most_ratio[at]))
 
 
-def _is_worse(one: RuleSeries, marks: Sequence[OpsEvent], allowed_step_ratio: float) -> Flags:
-    """Whether each window is worse than allowed. A level is as unsure as its series is noisy: by a sigma at least."""
+def _judged(one: RuleSeries, marks: Sequence[OpsEvent], allowed_step_ratio: float) -> _Judged:
+    """What is made of each window. A level is as unsure as its series is noisy: by a sigma at least."""
     assert one.trend is not None  # noqa: S101
     assert one.chart is not None  # noqa: S101
     assert one.inputs is not None  # noqa: S101
@@ -68,9 +83,14 @@ def _is_worse(one: RuleSeries, marks: Sequence[OpsEvent], allowed_step_ratio: fl
     left = one.chart.score_beyond(
         one.inputs.of(one.row), one.trend.judged, lambda residual: np.clip(steps(residual), 0.0, most)
     )
-    is_larger = steps(one.trend.residual) > most + one.trend.scale
-    is_worse: Flags = ((left >= one.threshold) | is_larger)[0]
-    return is_worse
+    step, largest = steps(one.trend.residual), most + one.trend.scale
+    is_worse: Flags = ((left >= one.threshold) | (step > largest))[0]
+
+    def above(moved: Floats) -> Floats:
+        ratio: Floats = (natural(kind, usual + moved) / natural(kind, usual) - 1)[0]
+        return ratio
+
+    return _Judged(is_worse, above(step), above(largest))
 
 
 def _steps(residual: Floats, at: Ints, grid: Grid) -> Floats:

@@ -78,7 +78,8 @@ def _allowed(one: RuleSeries, suppressors: Suppressors) -> Iterator[Suppression]
     for step in allowed_steps(one, suppressors.operations, suppressors.allowed_step_ratio):
         done = step.mark.as_fact
         what = " ".join(str(done[name]) for name in ("kind", "revision") if name in done)
-        yield Suppression(step.from_s, step.until_s, "allowed", f"{what} at {done['occurred_at']}")
+        figures = f"a step of {100 * step.step_ratio:+.1f} % (up to {100 * step.most_ratio:+.1f} % allowed)"
+        yield Suppression(step.from_s, step.until_s, "allowed", f"{what} at {done['occurred_at']}, {figures}")
 
 
 def _silence(action: Action) -> Suppression:

@@ -9,6 +9,7 @@ from goodput.monitor.causes import MARKS, concerns
 from goodput.monitor.explain import Fact, number
 from goodput.monitor.grid import Floats, Grid, medians
 from goodput.monitor.mix import mix_facts
+from goodput.monitor.panel import worse
 from goodput.monitor.rule_series import RuleSeries
 from goodput.monitor.scales import on_scale
 from goodput.monitor.shape import Onset, Shape, median_slope, onset_of, shape_of
@@ -46,6 +47,7 @@ def trend_facts(one: RuleSeries, at: int, context: AlarmContext) -> dict[str, Fa
     if one.panel.kind.scale == "log":
         facts["excess_ratio"] = number(np.expm1(_upward(one, excess)))
         facts |= {f"{name}_ratio": number(np.expm1(part[at])) for name, part in reading.explained.items()}
+    facts |= _when_fired(one, at)
     facts |= _beside(one, at, onset, excess)
     facts |= mix_facts(one, at, onset.window, context)
     return facts | _leads_to(one, at, shape, context)
@@ -56,11 +58,27 @@ def _onset(one: RuleSeries, at: int, context: AlarmContext) -> Onset:
     assert one.trend is not None  # noqa: S101
     assert one.chart is not None  # noqa: S101
     assert one.inputs is not None  # noqa: S101
-    fired = max((e.firing for e in one.episodes if e.firing is not None and e.firing <= at), default=at)
+    fired = _fired(one, at)
     residual = one.chart.reading(one.inputs.of(one.row), one.trend, fired).residual[: fired + 1]
     meant = [o.at_s for o in context.operations if o.kind in MARKS and concerns(o, dict(one.labels))]
     marks = [(at_s - one.grid.start_s) / one.grid.step_s for at_s in meant]
     return onset_of(_since_the_last(one, residual), one.grid, marks)
+
+
+def _fired(one: RuleSeries, at: int) -> int:
+    """The window with which it fired last."""
+    return max((e.firing for e in one.episodes if e.firing is not None and e.firing <= at), default=at)
+
+
+def _when_fired(one: RuleSeries, at: int) -> dict[str, Fact]:
+    """What was seen and usual when it fired, if the window's own value is not even half as far from usual by now."""
+    assert one.panel is not None  # noqa: S101
+    fired = _fired(one, at)
+    kind, windows = one.panel.kind, np.array([fired, at])
+    then, now = worse(kind, one.values[windows]) - worse(kind, one.usual[windows])
+    if not (then > 0 and now < then / 2):
+        return {}
+    return {"value_when_fired": number(one.values[fired]), "usual_when_fired": number(one.usual[fired])}
 
 
 def _alike(one: int, grid: Grid) -> str:

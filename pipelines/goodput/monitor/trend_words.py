@@ -15,7 +15,16 @@ def trend_headline(one: RuleSeries, facts: Facts) -> str:
     """The beginning of the alarm's summary."""
     value = shown(one.metric, facts.get("value"))
     since = f"{'before ' if facts.get('began_earlier') else ''}{facts['onset_at']}"
-    return "".join([f"{series_name(one)} {_moved(facts)} since {since}: {value}", *_details(one, facts)])
+    fired = _when_fired(one, facts)
+    return "".join([f"{series_name(one)} {_moved(facts)} since {since}: {fired}{value}", *_details(one, facts)])
+
+
+def _when_fired(one: RuleSeries, facts: Facts) -> str:
+    """What made it fire, where the newest value alone would not show it."""
+    if "value_when_fired" not in facts:
+        return ""
+    value, usual = (shown(one.metric, facts[name]) for name in ("value_when_fired", "usual_when_fired"))
+    return f"{value} instead of {usual} when it fired, now "
 
 
 def _moved(facts: Facts) -> str:

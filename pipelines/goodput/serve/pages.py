@@ -6,7 +6,7 @@ from pathlib import Path
 
 import jinja2
 
-from goodput.ask.alarm_evidence import EVENT_COLUMNS, LIST_COLUMNS, AlarmEvidence, list_line
+from goodput.ask.alarm_evidence import EVENT_COLUMNS, LIST_COLUMNS, AlarmEvidence, held_back, list_line
 from goodput.ask.cells import is_number, plain, shown
 from goodput.ask.database import Row
 from goodput.ask.explained import described, sections, sole_gate
@@ -80,6 +80,7 @@ def alarm_page(found: AlarmEvidence, generation: str, *, is_drawn: bool) -> str:
         "alarm.html",
         generation=generation,
         alarm=row,
+        held_back=held_back(row),
         picture=f"{alarm_link(row['alarm_id'])}/series.png" if is_drawn else None,
         requests=_requests_of(row),
         facts=found.facts,
