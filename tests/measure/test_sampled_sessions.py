@@ -89,3 +89,22 @@ def test_what_sessions_are_called_changes_nothing(tmp_path: Path) -> None:
         found.append(row_of(windows(tmp_path, rows, settings)))
     assert found[0]["goodput_ci_low_rps"] > 0
     assert found[1] == found[0]
+
+
+@pytest.mark.parametrize(("requests", "passed"), [(25, 7), (35, 29), (22, 15), (23, 13)])
+def test_where_all_are_labelled_the_interval_is_the_number_itself(tmp_path: Path, requests: int, passed: int) -> None:
+    """25 x (7 / 25) is more than 7 in floating point, and 22 x (15 / 22) less than 15."""
+    rows = [
+        judged(
+            f"r{n}",
+            "accepted" if n < passed else "rejected",
+            end=n + 1.0,
+            gated=True,
+            needs_label=True,
+            pass_quality=n < passed,
+            output_tokens=7,
+        )
+        for n in range(requests)
+    ]
+    row = row_of(windows(tmp_path, rows, Settings(workloads={"qa": Workload(quality=Quality())})))
+    assert row["goodput_ci_low_rps"] == row["goodput_rps"] == row["goodput_ci_high_rps"] == passed / 300

@@ -24,11 +24,13 @@ WITH bounded AS (
             WHEN policy = 'fail' THEN lower_tokens
             ELSE upper_tokens
         END AS point_tokens,
-        CASE WHEN sampled THEN greatest(lower, need * share.low) ELSE lower END AS low,
-        CASE WHEN sampled THEN least(upper, need * share.high) ELSE upper END AS high,
-        CASE WHEN sampled THEN greatest(lower_tokens, coalesce(need_tokens * token_share.low, 0)) ELSE lower_tokens END AS low_tokens,
-        CASE WHEN sampled THEN least(upper_tokens, coalesce(need_tokens * token_share.high, upper_tokens)) ELSE upper_tokens END
-            AS high_tokens
+        -- an interval holds its estimate, whatever rounding makes of the share of requests that are all labelled
+        CASE WHEN sampled THEN least(point, greatest(lower, need * share.low)) ELSE lower END AS low,
+        CASE WHEN sampled THEN greatest(point, least(upper, need * share.high)) ELSE upper END AS high,
+        CASE WHEN sampled THEN least(point_tokens, greatest(lower_tokens, coalesce(need_tokens * token_share.low, 0)))
+            ELSE lower_tokens END AS low_tokens,
+        CASE WHEN sampled THEN greatest(point_tokens, least(upper_tokens, coalesce(need_tokens * token_share.high, upper_tokens)))
+            ELSE upper_tokens END AS high_tokens
     FROM estimated_strata
 ),
 -- in order, so that the same strata always give the same last digit
