@@ -6,6 +6,7 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 from base64 import b64encode
 from concurrent.futures import ThreadPoolExecutor
@@ -16,8 +17,9 @@ import duckdb
 import pytest
 
 from goodput.errors import TokenUnusable
+from goodput.listen import http_server
 from goodput.listen.token import read_token
-from goodput.serve import report_page
+from goodput.serve import answers, report_page
 from serve.conftest import HOSTILE
 from serve.served import Served, serving
 
@@ -220,6 +222,28 @@ def test_a_database_that_cannot_be_read_is_not_well(copy: Path) -> None:
         os.replace(copy / "next", file)
         assert served.get("/healthz").status == 503
         assert served.get("/alarms").status == 500
+
+
+def test_who_still_waits_when_the_server_stops_is_told_to_come_again(
+    lake: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(http_server, "GRACE_S", 0)
+    asked, done = threading.Event(), threading.Event()
+
+    def slow(*_: object, **__: object) -> None:
+        asked.set()
+        done.wait(20)
+
+    monkeypatch.setattr(answers, "alarms", slow)
+    with ThreadPoolExecutor(1) as reader:
+        with serving(lake) as served:
+            waiting = reader.submit(served.get, "/alarms")
+            assert asked.wait(20)
+        answer = waiting.result(20)
+        done.set()
+    assert (answer.status, answer.headers["retry-after"]) == (503, "1")
+    assert answer.text == "the server is stopping: ask again when it is back\n"
+    assert not [record for record in caplog.records if record.exc_info], "no traceback"
 
 
 @pytest.mark.parametrize("name", ["GOODPUT_SERVE_TOKEN", "GOODPUT_RECEIVE_TOKEN"])

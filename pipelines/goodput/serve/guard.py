@@ -3,6 +3,7 @@
 What a page may load is the page's to say.
 """
 
+import asyncio
 import ipaddress
 import re
 from collections.abc import Collection
@@ -11,6 +12,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from goodput.listen.door import BUSY_RETRY_AFTER_S
 from goodput.listen.token import given_token, is_let_in
 
 HEALTH = "/healthz"
@@ -24,6 +26,7 @@ _SAID = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
 }
+_ENDS = {"retry-after": str(BUSY_RETRY_AFTER_S), "connection": "close"}
 _UNSAID = {"cache-control": "no-store", "content-security-policy": "default-src 'none'; frame-ancestors 'none'"}
 
 
@@ -41,8 +44,11 @@ class ReaderGuard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request."""
+        begun = False
 
         async def secured(message: Message) -> None:
+            nonlocal begun
+            begun = True
             if message["type"] == "http.response.start":
                 headers = MutableHeaders(scope=message)
                 headers.update(_SAID)
@@ -50,7 +56,12 @@ class ReaderGuard:
                     headers.setdefault(name, value)
             await send(message)
 
-        await (self._refusal(scope) or self._app)(scope, receive, secured)
+        try:
+            await (self._refusal(scope) or self._app)(scope, receive, secured)
+        except asyncio.CancelledError:  # the server stops and has waited long enough
+            if not begun:
+                ending = PlainTextResponse("the server is stopping: ask again when it is back\n", 503, _ENDS)
+                await ending(scope, receive, secured)
 
     def _refusal(self, scope: Scope) -> PlainTextResponse | None:
         headers = Headers(scope=scope)
