@@ -574,6 +574,97 @@ def test_a_judge_that_passes_everything_is_named(tmp_path: Path) -> None:
     assert counts(found["quality_never_failed"]) == [("low", "all", 300, 300)]
 
 
+@pytest.mark.parametrize(
+    ("bound", "scores", "is_said"),
+    [
+        (0.7, (90, 20), True),
+        (0.7, (5, 4, 2, 1), True),
+        (0.5, (100, 0), True),
+        (1, (5, 2), True),
+        (4, (90, 20), True),
+        (0.7, (1, 1), False),  # all of them perfect
+        (0.7, (0.9, 0.2), False),
+        (3, (5, 4, 2, 1), False),
+        (1, (3, 2, 1), False),  # counts of which one is enough
+        (0.5, (3, 1, 0), False),
+        (0.5, (4.5, 0.25, -3), False),  # of a reward model, without ends
+        (70, (90, 75), False),
+    ],
+)
+def test_scores_on_another_scale_than_the_bound_are_named(
+    tmp_path: Path, bound: float, scores: tuple[float, ...], is_said: bool
+) -> None:
+    """Of 20 judged answers; those of the same evaluator in another workload, of which there are 19, are too few."""
+    header = ("request", "evaluator", "score", "at")
+    labels = [
+        {"request": f"a{n}", "evaluator": "judge", "score": scores[n // 2 % len(scores)], "at": BEGIN_S + 900}
+        for n in range(39)
+    ]
+    write(tmp_path / "landing/labels.csv", header, labels)
+    workloads = "".join(
+        f'[workloads.{n}]\nmatch = {{ route = "{n}" }}\n[workloads.{n}.quality]\nmin_score = {bound}\n'
+        for n in ("enough", "fewer")
+    )
+    found = warned(tmp_path, f"{workloads}{LABELS}", calls(39, route=lambda n: ("enough", "fewer")[n % 2]))
+    passing = sum(scores[n % len(scores)] >= bound for n in range(20))
+    expected = [("high", "enough: judge", passing, 20)] if is_said else []
+    assert counts(found.get("score_scale_mismatched", [])) == expected
+    for row in found.get("score_scale_mismatched", []):
+        assert (
+            f"reach from {min(scores)} to {max(scores)}, on another scale than `min_score` = {bound}" in row["message"]
+        )
+
+
+def test_scores_of_an_evaluator_with_verdicts_of_its_own_need_no_scale(tmp_path: Path) -> None:
+    labels = [
+        {"request": f"a{n}", "evaluator": "judge", "score": 2 + n % 4, "passed": n % 4 > 0, "at": BEGIN_S + 900}
+        for n in range(25)
+    ]
+    write(tmp_path / "landing/labels.csv", ("request", "evaluator", "score", "passed", "at"), labels)
+    settings = f'[workloads.chat.quality]\nmin_score = 0.7\n{LABELS}passed = "passed"\n'
+    assert warned(tmp_path, settings, calls()) == {}
+
+
+def judged_anew(times: int, ways: int, later_s: int) -> list[dict[str, Any]]:
+    """One evaluator judges 40 answers, the first `times` twice, of which the first `ways` pass and fail."""
+    first = [{"request": f"a{n}", "evaluator": "judge", "score": n % 2, "at": BEGIN_S + 900} for n in range(40)]
+    again = [
+        label | {"score": 1 - label["score"] if n < ways else label["score"], "at": BEGIN_S + 900 + later_s}
+        for n, label in enumerate(first[:times])
+    ]
+    return [*first, *again]
+
+
+@pytest.mark.parametrize(
+    ("times", "ways", "is_said"), [(30, 3, True), (30, 2, False), (20, 2, True), (19, 19, False), (40, 0, False)]
+)
+def test_an_evaluator_that_contradicts_itself_is_named(tmp_path: Path, times: int, ways: int, is_said: bool) -> None:
+    """From 20 that it judged twice on, and a tenth of these; judging alike again, or delivering again, is none."""
+    settings = f"[workloads.chat.quality]\nmin_score = 0.5\n{LABELS}"
+    labels, header = judged_anew(times, ways, 60), ("request", "evaluator", "score", "at")
+    write(tmp_path / "landing/labels.csv", header, [*labels, *labels])
+    found = warned(tmp_path, settings, calls(40))
+    expected = [("medium", "chat: judge", ways, times)] if is_said else []
+    assert counts(found.get("label_contradicted", [])) == expected
+    assert not any("same instant" in row["message"] for row in found.get("label_contradicted", []))
+
+
+def test_which_of_two_judgements_of_one_instant_counts_does_not_depend_on_their_order(tmp_path: Path) -> None:
+    settings = f"[workloads.chat.quality]\nmin_score = 0.5\n{LABELS}"
+    labels, header = judged_anew(40, 30, 0), ("request", "evaluator", "score", "at")
+    accepted = []
+    for name, rows in (("one", labels), ("other", labels[::-1])):
+        write(tmp_path / name / "landing/labels.csv", header, rows)
+        found = warned(tmp_path / name, settings, calls(40))
+        # the ten that were judged alike at one instant are delivered twice: one judgement each
+        assert counts(found["label_contradicted"]) == [("medium", "chat: judge", 30, 30)]
+        assert "of 30 the latest were made at the same instant" in found["label_contradicted"][0]["message"]
+        labelled = "SELECT label_id, current FROM quality_labels ORDER BY label_id"
+        accepted.append(ask(Workspace(tmp_path / name / "goodput.toml"), labelled).rows())
+    assert accepted[0] == accepted[1]
+    assert sum(current for _, current in accepted[0]) == 40
+
+
 def judged_twice(seen_by_dear: Callable[[int], bool]) -> list[dict[str, Any]]:
     """A cheap evaluator judges 200 answers and fails every tenth; a dear one passes those that it sees."""
     cheap = [{"request": f"a{n}", "evaluator": "cheap", "score": 0 if n % 10 == 0 else 1} for n in range(200)]

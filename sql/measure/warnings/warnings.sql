@@ -1,6 +1,6 @@
 -- description: What in settings or telemetry makes published numbers wrong or silent, a row for each subject; one file gives each kind (docs/semantics.md#warnings)
 -- grain: kind, subject
--- reads: attempt_overlong, bill_apart, bill_displaced, bill_shrunk, bill_undated, bound_out_of_proportion, call_rewritten, cost_line_quarantined, cost_line_unused, cost_repeated, cost_unattributed, evaluator_never_judged, event_without_telemetry, file_cut_short, file_refused, file_without_rows, gate_never_measured, judges_depend, label_uneven, label_unjoined, label_without_gate, metric_unknown, path_group_unused, pool_unknown, quality_never_failed, quality_never_passed, rate_displaced, rate_unmatched, rate_unsampled, record_ahead, record_behind, record_corrected, record_quarantined, replica_apart, replica_crowded, replica_doubled, replica_name_shared, request_answered_twice, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, series_unwatched, setting_unmatched, slice_crowded, slice_unknown, streaming_unknown, value_absurd, window_far_apart, work_without_price, workload_without_requests
+-- reads: attempt_overlong, bill_apart, bill_displaced, bill_shrunk, bill_undated, bound_out_of_proportion, call_rewritten, cost_line_quarantined, cost_line_unused, cost_repeated, cost_unattributed, evaluator_never_judged, event_without_telemetry, file_cut_short, file_refused, file_without_rows, gate_never_measured, judges_depend, label_contradicted, label_uneven, label_unjoined, label_without_gate, metric_unknown, path_group_unused, pool_unknown, quality_never_failed, quality_never_passed, rate_displaced, rate_unmatched, rate_unsampled, record_ahead, record_behind, record_corrected, record_quarantined, replica_apart, replica_crowded, replica_doubled, replica_name_shared, request_answered_twice, request_counted_twice, request_in_flight, request_unevaluable, request_unobserved, request_without_workload, score_scale_mismatched, series_unwatched, setting_unmatched, slice_crowded, slice_unknown, streaming_unknown, value_absurd, window_far_apart, work_without_price, workload_without_requests
 SELECT
     kind, severity, subject, message,
     affected::BIGINT AS affected, total::BIGINT AS total,
@@ -42,6 +42,8 @@ FROM (
     SELECT 'gate_never_measured' AS kind, * FROM gate_never_measured
     UNION ALL BY NAME
     SELECT 'judges_depend' AS kind, * FROM judges_depend
+    UNION ALL BY NAME
+    SELECT 'label_contradicted' AS kind, * FROM label_contradicted
     UNION ALL BY NAME
     SELECT 'label_uneven' AS kind, * FROM label_uneven
     UNION ALL BY NAME
@@ -92,6 +94,8 @@ FROM (
     SELECT 'request_unobserved' AS kind, * FROM request_unobserved
     UNION ALL BY NAME
     SELECT 'request_without_workload' AS kind, * FROM request_without_workload
+    UNION ALL BY NAME
+    SELECT 'score_scale_mismatched' AS kind, * FROM score_scale_mismatched
     UNION ALL BY NAME
     SELECT 'series_unwatched' AS kind, * FROM series_unwatched
     UNION ALL BY NAME
