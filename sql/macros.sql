@@ -581,6 +581,9 @@ CREATE OR REPLACE TEMP MACRO some_of(words, most := 5) AS
     array_to_string(words[:most], ', ') || CASE WHEN len(words) > most THEN format(' and {} more', len(words) - most) ELSE '' END;
 -- The start of a window as warnings write it.
 CREATE OR REPLACE TEMP MACRO minute_utc(instant) AS strftime(instant AT TIME ZONE 'UTC', '%Y-%m-%d %H:%M');
+-- A time of hours or days as warnings write it.
+CREATE OR REPLACE TEMP MACRO long_span(seconds) AS
+    CASE WHEN seconds < 2 * 86400 THEN format('{:.1f} h', seconds / 3600) ELSE format('{:.1f} days', seconds / 86400) END;
 -- Tries of a call in all that two layers count: each layer tries anew for every try of the layer above it.
 CREATE OR REPLACE TEMP MACRO multiplied_tries(outer_tries, inner_tries) AS
     CASE WHEN coalesce(outer_tries, inner_tries) IS NOT NULL THEN greatest(outer_tries, 1) * greatest(inner_tries, 1) END;

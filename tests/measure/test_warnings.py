@@ -12,11 +12,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from opentelemetry.proto.trace.v1.trace_pb2 import TracesData
+from typer.testing import CliRunner
 
 from collect.otlp.encode import length_prefixed
 from collect.telemetry import put, spans_line
 from collect.test_spans import vllm_span
 from declared import bills, source
+from goodput.cli.main import app
 from goodput.measure import warnings
 from goodput.plumbing.sql_files import connect, sql_file
 from goodput.plumbing.workspace import Workspace
@@ -553,6 +555,7 @@ def test_labels_of_one_kind_of_answer_that_find_none_are_named(tmp_path: Path) -
     write(tmp_path / "landing/labels.csv", header, [label | {"at": BEGIN_S + 2000} for label in labels])
     found = warned(tmp_path, settings, calls(100))
     assert counts(found["label_unjoined"]) == [("medium", "judge", 30, 90)]
+    assert "30 name no request that was collected near that time. Compare" in found["label_unjoined"][0]["message"]
     assert "label_unjoined" not in warned(
         tmp_path, settings, calls(100) + [c | {"id": f"gone{n}"} for n, c in enumerate(calls(100))]
     )
@@ -572,6 +575,70 @@ def test_a_judge_that_passes_everything_is_named(tmp_path: Path) -> None:
     )
     found = warned(tmp_path, f"{workloads}{LABELS}", calls(900, route=lambda n: names[n % 3]))
     assert counts(found["quality_never_failed"]) == [("low", "all", 300, 300)]
+
+
+def dated(labels: int, after_s: Callable[[int], float]) -> list[dict[str, Any]]:
+    """Labels of calls, each so long after its call began."""
+    named = ({"request": f"a{n}", "evaluator": "judge", "score": n % 2} for n in range(labels))
+    return [label | {"at": BEGIN_S + 10 * n + after_s(n)} for n, label in enumerate(named)]
+
+
+def test_labels_that_are_dated_before_their_requests_have_arrived(tmp_path: Path) -> None:
+    """All six hours early; the reach of a request is ten minutes, so that labels of five minutes before count."""
+    settings = f'[workloads.chat.quality]\nevaluators = ["judge"]\nmin_score = 0.5\n{LABELS}'
+    header = ("request", "evaluator", "score", "at")
+    write(tmp_path / "landing/labels.csv", header, dated(25, lambda _: -6 * 3600))
+    found = warned(tmp_path, settings, calls())
+    said = "25 are dated a median of 6.0 h before the request that they name. Correct when they are dated: a time zone"
+    assert counts(found["label_unjoined"]) == [("medium", "judge", 25, 25)]
+    assert said in found["label_unjoined"][0]["message"]
+    assert f"Its 25 label(s) of 2026-11-20 judge no request: {said}" in found["evaluator_never_judged"][0]["message"]
+    asked = ["labels", "plan", "--width", "0.2", "--config", str(tmp_path / "goodput.toml")]
+    plan = CliRunner().invoke(app, asked).output
+    assert "chat: no label judges any of these requests yet" in plan
+    assert said in " ".join(plan.split())
+    write(tmp_path / "near/landing/labels.csv", header, dated(25, lambda _: -300))
+    assert not {"label_unjoined", "evaluator_never_judged"} & warned(tmp_path / "near", settings, calls()).keys()
+
+
+def test_labels_that_come_too_late_are_named_though_no_request_is_of_their_day(tmp_path: Path) -> None:
+    """Half of 40 come after an hour and half after 15 days; those of ten days later count, whatever day it is."""
+    settings = f"[workloads.chat.quality]\nmin_score = 0.5\n{LABELS}"
+    header, day = ("request", "evaluator", "score", "at"), 86400
+
+    def found(folder: str, days: float, more: str = "") -> list[Row]:
+        late = dated(40, lambda n: 2 + (days * day if n % 2 else 3600))
+        write(tmp_path / folder / "landing/labels.csv", header, late)
+        return warned(tmp_path / folder, more + settings, calls(40)).get("label_unjoined", [])
+
+    (late,) = found("late", 15)
+    assert counts([late]) == [("medium", "judge", 20, 20)]
+    assert (
+        "20 of 20 label(s) of judge of 2026-12-05 judge no request: 20 come a median of 15.0 days after the request "
+        in late["message"]
+    )
+    assert "later than `label_lateness_s` (14.0 days). Raise `label_lateness_s`" in late["message"]
+    assert found("ten", 10) == []
+    assert found("allowed", 15, "label_lateness_s = 1382400.0\n") == []
+
+
+def test_few_labels_of_a_later_day_hide_nothing_and_those_of_sessions_judge_something(tmp_path: Path) -> None:
+    """25 labels of one day name nothing; 5 of the next day are right, and 25 of another evaluator judge sessions."""
+    settings = f"[workloads.chat.quality]\nmin_score = 0.5\n{LABELS}" + source(
+        "sessions",
+        "sessions.csv",
+        "quality_labels",
+        units={"labelled_at": "epoch_s"},
+        **{"session_id": "session", "evaluator": "evaluator", "score": "score", "labelled_at": "at"},
+    )
+    wrong = [label | {"request": f"gone{n}"} for n, label in enumerate(dated(25, lambda _: 3600))]
+    write(
+        tmp_path / "landing/labels.csv", ("request", "evaluator", "score", "at"), [*wrong, *dated(5, lambda _: 86400)]
+    )
+    sessions = [{"session": f"s{n}", "evaluator": "whole", "score": 1, "at": BEGIN_S + 3600} for n in range(25)]
+    write(tmp_path / "landing/sessions.csv", ("session", "evaluator", "score", "at"), sessions)
+    found = warned(tmp_path, settings, calls(session=lambda n: f"s{n}"))
+    assert counts(found["label_unjoined"]) == [("medium", "judge", 25, 25)]
 
 
 @pytest.mark.parametrize(

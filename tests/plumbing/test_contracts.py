@@ -34,6 +34,7 @@ TABLES = (
         "disruption_frequency",
         "disruptions",
         "emitter_facts",
+        "evaluator_labels",
         "event_records",
         "frontier",
         "gate_failures",
@@ -92,7 +93,8 @@ STORED = {
             session_hours session_label_records source_rows""",
     },
     "measured": {
-        "none": "blocked_partitions disruption_cost disruption_frequency frontier latest_window warnings watermark",
+        "none": """blocked_partitions disruption_cost disruption_frequency evaluator_labels frontier latest_window
+            warnings watermark""",
         "hour": "billed_buckets cost_ledger coverage known_replicas paid_time",
         "day": "disruptions id_hours reconciliation",
         "windows": """cache_by_replica cache_effect gate_failures goodput label_rates load_windows quality
@@ -120,7 +122,7 @@ NOT_PUBLISHED = {
         "load_windows",
         "price_lines",
     ),
-    *("billed_buckets", "id_hours", "known_replicas", "label_rates", "paid_time"),
+    *("billed_buckets", "evaluator_labels", "id_hours", "known_replicas", "label_rates", "paid_time"),
     *("sample_records", "session_hours", "session_label_records", "source_places", "span_links"),
 }
 INSIDE = {  # others are derived from these

@@ -86,7 +86,9 @@ def _labels(row: Row) -> str:
         )
     if not others:
         return (
-            f"{row['labelled']} labels count, all of them from a plan" if row["labelled"] else "no label is there yet"
+            f"{row['labelled']} labels count, all of them from a plan"
+            if row["labelled"]
+            else "no label judges any of these requests yet"
         )
     how = "whole sessions" if row["sampling"] == "session" else "requests"
     return (

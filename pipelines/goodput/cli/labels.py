@@ -20,6 +20,7 @@ from goodput.ask.when import instant
 from goodput.cli.label_lines import print_plan
 from goodput.cli.options import Config, LakeRoot
 from goodput.cli.render import console, until_reader_leaves
+from goodput.cli.warned import OF_LABELS, print_warnings
 from goodput.errors import PublishedByOlder, UsageError
 from goodput.plumbing.sql_files import MACROS, sql_file
 from goodput.settings.load import load_settings
@@ -104,6 +105,8 @@ def plan_labels(  # noqa: PLR0913, PLR0917  (typer makes an option of each)
                 _write(connection, "drawn_keys", written, stream)
         if format is PlanFormat.table:
             print_plan(made, output, timedelta(seconds=lateness_s), console())
+            if not all(row["labelled"] for row in made.provenance):
+                print_warnings(console(), connection, OF_LABELS)
         else:
             with destination(None) as stream:
                 _write(connection, "planned_strata", Format(format), stream)

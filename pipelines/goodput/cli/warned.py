@@ -11,6 +11,7 @@ from goodput.plumbing.sql_files import sql_file
 
 LINES_SHOWN = 8
 OF_FILES = ("file_without_rows", "record_ahead", "replica_apart", "replica_doubled", "replica_name_shared")
+OF_LABELS = ("evaluator_never_judged", "label_unjoined")  # why labels that came may judge nothing
 _SEVERITIES = ("high", "medium", "low")
 _EXISTS = "FROM information_schema.tables WHERE table_schema = 'main' AND table_name = 'warnings'"
 _ALL = 'goodput query "from warnings"'

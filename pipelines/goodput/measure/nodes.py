@@ -3,13 +3,14 @@
 import duckdb
 
 from goodput.join.options import SETTINGS_TABLES as JOIN_TABLES
-from goodput.join.options import observed, places, source_files
+from goodput.join.options import observed, options, places, source_files
 from goodput.join.workloads import workload_rows
 from goodput.measure import (
     bills,
     cost_ledger,
     coverage,
     disruptions,
+    evaluator_labels,
     frontier,
     id_hours,
     known_replicas,
@@ -239,6 +240,15 @@ WATERMARK = Node(
     from_batch={"observed": observed},
     beside=lambda context, _: context.observed_ns[1],
 )
+EVALUATOR_LABELS = Node(
+    "evaluator_labels",
+    "measure",
+    ("evaluator_labels",),
+    "The newest labels of each evaluator, how many judge nothing, and why.",
+    compute_sql,
+    from_settings={"options": options},
+    span=evaluator_labels.SPANS,
+)
 WARNINGS = Node(
     "warnings",
     "measure",
@@ -275,5 +285,6 @@ NODES = (
     ID_HOURS,
     LATEST_WINDOW,
     WATERMARK,
+    EVALUATOR_LABELS,
     WARNINGS,
 )

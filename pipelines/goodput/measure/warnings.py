@@ -94,7 +94,6 @@ SPANS: Mapping[str, Span] = {
     "cost_ledger": hours_with_rows("cost_ledger", 1),
     "gate_failures": longest_windows(DAYS),
     "goodput": longest_windows(DAYS),
-    "label_records": hours_with_rows("label_records", 1),
     "label_rates": longest_windows(DAYS),
     "paid_time": hours_with_rows("paid_time", 1),
     "quality_labels": hours_with_rows("quality_labels", DAYS),

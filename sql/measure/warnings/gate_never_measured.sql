@@ -45,7 +45,7 @@ SELECT
             WHEN gate = 'ttft' THEN 'Engine spans, and gateways and callers that record streams, have a first token: '
                 || 'docs/telemetry.md lists which'
             WHEN gate = 'tpot' THEN 'It needs a first token and output tokens: docs/telemetry.md lists which emitters have both'
-            WHEN gate = 'quality' THEN 'Deliver labels, or remove the gate'
+            WHEN gate = 'quality' THEN 'Deliver labels of these requests, or remove the gate'
             ELSE 'It needs the end of the record that delivered'
         END,
         CASE WHEN gate IN ('ttft', 'tpot') THEN coalesce('; seen were ' || e.names, '') ELSE '' END) AS message,
