@@ -18,7 +18,7 @@ WITH reasons AS (
 )
 SELECT
     l.evaluator,
-    make_timestamptz(any_value(l.day) * 86400000000) AS labelled_on,
+    make_timestamptz(any_value(l.day) * 86400000000) AS day_start,
     count(*) AS labels,
     count(*) FILTER (WHERE NOT l.is_joined) AS unjoined,
     count(*) FILTER (WHERE r.reason = 'not_collected') AS not_collected,

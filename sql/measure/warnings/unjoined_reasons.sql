@@ -2,8 +2,8 @@
 -- grain: evaluator
 -- reads: evaluator_labels, options
 SELECT
-    e.* EXCLUDE (labelled_on),
-    strftime(e.labelled_on AT TIME ZONE 'UTC', '%Y-%m-%d') AS labelled_on,
+    e.* EXCLUDE (day_start),
+    strftime(e.day_start AT TIME ZONE 'UTC', '%Y-%m-%d') AS labelled_on,
     array_to_string(list_filter([
         CASE WHEN e.before_request > 0 THEN format('{:,} are dated a median of {} before the request that they name',
             e.before_request, long_span(e.before_request_s)) END,
