@@ -316,14 +316,16 @@ CREATE OR REPLACE TEMP MACRO welch_df(a, b) AS
     (a.variance + b.variance) ** 2 / (a.variance ** 2 / a.df + b.variance ** 2 / b.df);
 -- How the difference of two sides varies over windows, an aggregate: of windows of one side alone, of the other alone and of both, as
 -- three samples, each with its part of the degrees of freedom (Satterthwaite 1946). `a` and `b` are what a window adds to each side's
--- error, `common` the product of what may cancel of it, `in_a` and `in_b` whether it is of those that the side's variance is taken over. NULL where none is of both.
+-- error, `common` the product of what may cancel of it, `in_a` and `in_b` whether it is of those that the side's variance is taken over, `part` how much
+-- of a window it is. NULL where none is of both.
 CREATE OR REPLACE TEMP MACRO squares_by_df(squares, windows, lost) AS
     CASE WHEN squares > 0 THEN squares ** 2 / greatest(1, windows * (1 - lost)) ELSE 0 END;
-CREATE OR REPLACE TEMP MACRO over_windows(a, b, common, in_a, in_b, nth) AS list_transform([{
+CREATE OR REPLACE TEMP MACRO over_windows(a, b, common, in_a, in_b, part, nth) AS list_transform([{
     of_a: coalesce(sum(a ** 2 - 2 * common + b ** 2 ORDER BY nth) FILTER (WHERE in_a AND NOT in_b), 0),
     of_b: coalesce(sum(a ** 2 - 2 * common + b ** 2 ORDER BY nth) FILTER (WHERE in_b AND NOT in_a), 0),
     of_two: coalesce(sum(a ** 2 - 2 * common + b ** 2 ORDER BY nth) FILTER (WHERE in_a = in_b), 0),
-    a: count(*) FILTER (WHERE in_a), b: count(*) FILTER (WHERE in_b), two: count(*) FILTER (WHERE in_a AND in_b)
+    a: sum(part ORDER BY nth) FILTER (WHERE in_a), b: sum(part ORDER BY nth) FILTER (WHERE in_b),
+    two: sum(part ORDER BY nth) FILTER (WHERE in_a AND in_b)
 }], lambda s: CASE WHEN s.two > 0 THEN {
     variance: s.of_a + s.of_b + s.of_two,
     df: (s.of_a + s.of_b + s.of_two) ** 2 / (squares_by_df(s.of_a, s.a - s.two, 1 / s.a)

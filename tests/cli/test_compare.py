@@ -230,7 +230,120 @@ def test_periods_and_revisions_carry_all_that_was_spent_in_them(compare: Run) ->
     done = [deployed("chat", -86400, "v1"), deployed("chat", 8, "v2"), deployed("other", 9, "v3")]
     asked = ("--by", "model_revision", "v1", "v2", "--format", "json")
     found = compare(rows, *asked, windows=2, spent=spent, done=done)
-    assert [side["cost_usd"] for side in found["sides"]] == [pytest.approx(1.5), pytest.approx(1.8)]
+    # v2 has two of the ten seconds of the step in which it was deployed
+    assert [side["cost_usd"] for side in found["sides"]] == [pytest.approx(1.4), pytest.approx(1.9)]
+
+
+def at(seconds: float) -> str:
+    return (START + timedelta(seconds=seconds)).isoformat()
+
+
+def test_a_step_that_a_bound_divides_is_shared_by_time(compare: Run) -> None:
+    """A has 5 s of the step of 9:00:00, B its last 2 s and the next step: of $2 idle $1.00 and $0.40, B $1 more."""
+    rows = [row for second in (4.0, 9.0, 15.0) for row in requests("A", [True] * 30, second, pool="p", cost_usd=0.01)]
+    spent = [
+        *(beside("idle", 2.0, pool="p"), beside("idle", 1.0, 10.0, pool="p")),
+        *(beside("overhead", 0.5), beside("unattributed", 0.1), beside("idle", 9.0, 20.0, pool="p")),
+    ]
+    asked = ("--since", at(3), "--before", at(8), "--after", at(8), "--until", at(20))
+    found = compare(rows, *asked, "--format", "json", windows=3, spent=spent)
+    a, b = found["sides"]
+    assert [(side["n"], side["time_s"]) for side in (a, b)] == [(30, 5), (60, 12)]
+    assert [(side["idle_usd"], side["overhead_usd"], side["unattributed_usd"]) for side in (a, b)] == [
+        (pytest.approx(1.0), pytest.approx(0.25), pytest.approx(0.05)),
+        (pytest.approx(1.4), pytest.approx(0.10), pytest.approx(0.02)),
+    ]
+    rate = metric(found, "throughput_rps")
+    assert (rate["a"], rate["b"]) == (pytest.approx(30 / 5), pytest.approx(60 / 12))
+    assert rate["a_ci_low"] == pytest.approx((30 - 1.959964 * 30**0.5) / 5)  # of one window: as so many requests
+    # what is divided, without the whole step of 9:00:10: 1 + 0.4, 0.25 + 0.1 and 0.05 + 0.02
+    assert "other money beside requests in these, $1.82, is an estimate" in found["cut"]
+    assert "$1.82" in compare(rows, *asked, windows=3, spent=spent).stdout
+    whole = compare(rows, "--before", at(10), "--after", at(10), "--format", "json", windows=3, spent=spent)
+    assert (whole["cut"], [side["time_s"] for side in whole["sides"]]) == (None, [10, 20])
+
+
+def test_bounds_cut_the_time_and_the_money_of_two_routes(compare: Run) -> None:
+    rows = [row for route in "AB" for second in (4.0, 12.0) for row in requests(route, [True] * 20, second, pool="p")]
+    spent = [
+        *(served(route, 1.0, seconds=second) for route in "AB" for second in (4.0, 12.0)),
+        *(beside("idle", usd, second, pool="p") for usd, second in ((2.0, 0.0), (1.0, 10.0))),
+    ]
+    bounds = ("--since", at(2), "--until", at(13), "--format", "json")
+    found = compare(rows, "--by", "route", "A", "B", *bounds, windows=2, spent=spent)
+    assert [(side["n"], side["time_s"]) for side in found["sides"]] == [(40, 11), (40, 11)]
+    assert [side["idle_usd"] for side in found["sides"]] == [pytest.approx((2.0 * 0.8 + 1.0 * 0.3) / 2)] * 2
+    swapped = compare(rows, "--by", "route", "B", "A", *bounds, windows=2, spent=spent)
+    for there, back in zip(found["metrics"], swapped["metrics"], strict=True):
+        if there["difference"] is not None:
+            assert there["difference"] == pytest.approx(-back["difference"])
+            assert there["a"] == pytest.approx(back["b"])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_two_periods_that_meet_anywhere_are_the_whole(compare: Run, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    ended = [5.0, 55.0, *rng.uniform(0, 60, 200).round(3)]  # some are in both periods
+    rows = [row for second in ended for row in requests("A", [True], second, pool="p", cost_usd=0.01)]
+    steps = [(bucket, 10.0 * n, rng.uniform(0, 3)) for n in range(6) for bucket in ("idle", "overhead", "unattributed")]
+    spent = [beside(bucket, usd, start, pool="p") for bucket, start, usd in steps]
+    since, middle, until = rng.uniform(0, 4), rng.uniform(6, 54), rng.uniform(56, 60)
+    bounds = ("--since", at(since), "--before", at(middle), "--after", at(middle), "--until", at(until))
+    sides = compare(rows, *bounds, "--format", "json", windows=6, spent=spent)["sides"]
+
+    def shared(bucket: str, begin: float, end: float) -> float:
+        of_bucket = [(start, usd) for name, start, usd in steps if name == bucket]
+        return sum(usd * max(0.0, min(start + 10, end) - max(start, begin)) / 10 for start, usd in of_bucket)
+
+    for side, begin, end in ((sides[0], since, middle), (sides[1], middle, until)):
+        assert side["time_s"] == pytest.approx(end - begin, abs=2e-6)  # times are cut to microseconds
+        assert side["n"] == sum(begin <= second < end for second in ended)
+        for bucket in ("idle", "overhead", "unattributed"):
+            assert side[f"{bucket}_usd"] == pytest.approx(shared(bucket, begin, end), rel=1e-5)
+    assert sum(side["time_s"] for side in sides) == pytest.approx(until - since, abs=2e-6)
+    assert sum(side["n"] for side in sides) == sum(since <= second < until for second in ended)
+    whole = sum(shared(bucket, since, until) for bucket in ("idle", "overhead", "unattributed"))
+    assert sum(side["cost_usd"] for side in sides) == pytest.approx(
+        whole + 0.01 * sum(side["n"] for side in sides), rel=1e-6
+    )
+
+
+def test_two_revisions_that_follow_each_other_are_the_whole(compare: Run) -> None:
+    """v1 until 9:00:14, v2 from then on; two of its replicas are deployed at once, and their time counts once."""
+    rows = [row for n in range(4) for row in requests("A", [True] * 5, 10 * n + 5.0, pool="p", replica="p-0")]
+    # the answer to what arrived before the deployment is v1's, and adds no time
+    rows += requests("A", [True], 15.5, pool="p", replica="p-1", arrived_at=START + timedelta(seconds=13))
+    spent = [beside("idle", 1.0, 10.0 * n, pool="p", replica=f"p-{of}") for n in range(4) for of in range(2)]
+    done = [
+        deployed("p", -86400, "v1"),
+        *(deployed("p", 14, "v2", replica=replica) for replica in (None, "p-0", "p-1")),
+    ]
+    asked = ("--by", "model_revision", "v1", "v2", "--since", at(0), "--until", at(38), "--format", "json")
+    found = compare(rows, *asked, windows=4, spent=spent, done=done)
+    assert [(side["n"], side["time_s"]) for side in found["sides"]] == [(6, 14), (15, 24)]
+    assert [side["idle_usd"] for side in found["sides"]] == [pytest.approx(2 * 1.4), pytest.approx(2 * 2.4)]
+
+
+def test_a_window_that_is_cut_is_as_much_of_one_as_it_is_long(compare: Run) -> None:
+    """Seven windows with answers that vary, the first of them cut to its last 5 s: 6.5 windows."""
+    counts, lengths = np.array([40, 10, 90, 20, 80, 60, 30]), np.array([5, 10, 10, 10, 10, 10, 10])
+    rows = [row for n, count in enumerate(counts) for row in requests("A", [True] * count, 10 * n + 7.0)]
+    rows += requests("B", [True] * 9, 67.0)
+    found = compare(rows, "--by", "route", "A", "B", "--since", at(5), "--format", "json", windows=7)
+    rate, worth = counts.sum() / 65, 6.5
+    variance = ((counts - rate * lengths) ** 2).sum() * worth / (worth - 1)
+    throughput = metric(found, "throughput_rps")
+    assert throughput["a"] == pytest.approx(rate)
+    assert throughput["a_ci_low"] == pytest.approx(rate - student(worth - 1) * variance**0.5 / 65, rel=2e-3)
+
+
+def test_a_window_that_two_times_divide_is_not_common(compare: Run) -> None:
+    """A falls from window to window as nothing does by chance; of nine windows one has both sides, in turn."""
+    falling = [50, 45, 40, 35, 30, 25, 20]
+    rows = fared([*falling, 35, 35]) + requests("A", passing(3, 5), 72.0)
+    found = compare(rows, "--before", at(73), "--after", at(73), "--format", "json", windows=9)
+    assert [(side["n"], side["time_s"]) for side in found["sides"]] == [(355, 73), (100, 17)]
+    assert found["drift"] is not None
 
 
 def test_what_only_stood_idle_longer_is_not_called_worse(compare: Run) -> None:
@@ -908,7 +1021,7 @@ def test_windows_of_one_side_alone_are_a_sample_of_their_own() -> None:
     )
     with connect() as connection:
         ((found,),) = connection.sql(
-            f"SELECT over_windows(a, b, a * b, in_a, in_b, nth) FROM (VALUES {rows}) AS r (nth, a, b, in_a, in_b)"
+            f"SELECT over_windows(a, b, a * b, in_a, in_b, 1, nth) FROM (VALUES {rows}) AS r (nth, a, b, in_a, in_b)"
         ).fetchall()
     alone, other, both = 0.3**2 + 0.1**2, 0.1**2, 0.2**2 + 0.1**2
     assert found["variance"] == pytest.approx(alone + other + both)

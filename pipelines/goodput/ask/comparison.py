@@ -9,7 +9,7 @@ from difflib import get_close_matches
 
 import duckdb
 
-from goodput.ask.cells import iso, plain, shown
+from goodput.ask.cells import iso, plain, shown, significant
 from goodput.ask.database import Row, rows
 from goodput.ask.sides import REVISION, UNKNOWN, Sides, quoted
 from goodput.ask.verdict import drifting, undecided, verdict
@@ -18,6 +18,7 @@ from goodput.errors import UsageError
 from goodput.plumbing.graph import closure
 from goodput.plumbing.sql_files import MACROS, compute, sql_file
 
+_DEPLOYED = "deployed_revisions"  # says where the ledger is cut, before its rows are made
 _ANSWERS = ("compared", "compared_slices", "compared_drift")
 _OF_REPLICAS = ("pool", "replica", REVISION)
 _COST_CONTAINS = (
@@ -31,11 +32,13 @@ class Comparison:
     """Both sides, what their cost contains, rows of `compared` and `compared_slices`, what would decide, verdict.
 
     `beside` says how many requests are on neither side because they report no value of the column.
+    `cut` says how much money was divided by time, as a bound lies within a step of the ledger.
     `drift` says that slow change is in the differences and not in their intervals, where windows show it.
     """
 
     sides: list[Row]
     beside: str | None
+    cut: str | None
     cost_contains: str
     metrics: list[Row]
     slices: list[Row]
@@ -54,10 +57,14 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     connection.execute(sql_file(MACROS).text)
     for name, value in {**sides.parameters, **bounds}.items():
         connection.execute(f"SET VARIABLE {name} = $value", {"value": value})
+    if sides.column == REVISION:
+        compute(connection, _DEPLOYED)
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW side_spans AS {sides.spans}")
+    connection.execute(f"CREATE OR REPLACE TEMP VIEW side_cuts AS {sides.cuts}")
     compared_rows = "revised_rows" if sides.column == REVISION else "comparable_rows"
     for relation in closure((compared_rows,), contract_names()):
-        compute(connection, relation)
-    connection.execute(f"CREATE OR REPLACE TEMP VIEW side_spans AS {sides.spans}")
+        if relation != _DEPLOYED:
+            compute(connection, relation)
     is_known = "true" if sides.column is None else f"{quoted(sides.column)} IS NOT NULL"
     connection.execute(
         f"CREATE OR REPLACE TEMP VIEW side_rows AS SELECT *, {sides.expression} AS own_side, {is_known} AS is_known, "  # noqa: S608
@@ -77,9 +84,9 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     described = [_side(found[side], name) for side, name in zip("AB", sides.names, strict=True)]
     metrics, slices, (drift,) = (rows(connection, sql_file(answer).text) for answer in _ANSWERS)
     words = verdict(metrics, slices, found, sides.names)
-    beside = _beside(connection, sides)
+    beside, cut = _beside(connection, sides), _cut(connection)
     return Comparison(
-        described, beside, _COST_CONTAINS, metrics, slices, undecided(metrics, found), drifting(drift), words
+        described, beside, cut, _COST_CONTAINS, metrics, slices, undecided(metrics, found), drifting(drift), words
     )
 
 
@@ -98,6 +105,17 @@ def _beside(connection: duckdb.DuckDBPyConnection, sides: Sides) -> str | None:
     return (
         f"On neither side: {found['unknown']} of {found['of_all']} requests, whose {sides.column} is unknown{why};"
         f" {found['accepted']} of them accepted."
+    )
+
+
+def _cut(connection: duckdb.DuckDBPyConnection) -> str | None:
+    asked = "SELECT abs(coalesce(sum(cut_usd), 0)) AS usd FROM compared_beside"
+    ((usd,),) = (row.values() for row in rows(connection, asked))
+    if not usd:
+        return None
+    return (
+        "Sides begin or end within steps of the ledger: their part of the idle time and other money beside requests in"
+        f" these, ${significant(usd, 3)}, is an estimate, divided by time as if it were even within a step."
     )
 
 

@@ -11,22 +11,39 @@ from goodput.errors import UsageError
 UNKNOWN = "unknown"  # as the tables call what was not reported
 REVISION = "model_revision"  # what `revised_rows` knows of a request besides its columns
 _FROM_FIRST_TO_LAST = """
-SELECT unnest(['A', 'B']) AS side, NULL::TIMESTAMPTZ AS from_at, NULL::TIMESTAMPTZ AS until_at, false AS is_bounded
+SELECT
+    unnest(['A', 'B']) AS side,
+    getvariable('since')::TIMESTAMPTZ AS from_at, getvariable('until')::TIMESTAMPTZ AS until_at, false AS is_bounded
 """
 _WITHIN_BOUNDS = """
-SELECT 'A' AS side, getvariable('since') AS from_at, getvariable('side_a') AS until_at, true AS is_bounded
+SELECT 'A' AS side, getvariable('since')::TIMESTAMPTZ AS from_at, getvariable('side_a') AS until_at, true AS is_bounded
 UNION ALL
-SELECT 'B', getvariable('side_b'), getvariable('until'), true
+SELECT 'B', getvariable('side_b'), getvariable('until')::TIMESTAMPTZ, true
 """
 # of what nobody deployed the time is that of its requests
 _WHILE_DEPLOYED = """
 SELECT
     s.side,
-    CASE WHEN d.revision IS NOT NULL THEN greatest(d.from_at, getvariable('since')) END AS from_at,
-    CASE WHEN d.revision IS NOT NULL THEN least(d.until_at, getvariable('until')) END AS until_at,
+    greatest(d.from_at, getvariable('since')::TIMESTAMPTZ) AS from_at,
+    least(d.until_at, getvariable('until')::TIMESTAMPTZ) AS until_at,
     d.revision IS NOT NULL AS is_bounded
 FROM (SELECT unnest(['A', 'B']) AS side, unnest([getvariable('side_a'), getvariable('side_b')]) AS revision) AS s
 LEFT JOIN deployed_revisions AS d ON d.revision = s.revision
+"""
+_AT_BOUNDS = """
+SELECT
+    unnest([getvariable('since'), getvariable('until')])::TIMESTAMPTZ AS at,
+    NULL::VARCHAR AS pool, NULL::VARCHAR AS replica
+"""
+_AT_BOUNDS_OF_PERIODS = """
+SELECT
+    unnest([getvariable('since'), getvariable('side_a'), getvariable('side_b'), getvariable('until')]) AS at,
+    NULL::VARCHAR AS pool, NULL::VARCHAR AS replica
+"""
+_AT_DEPLOYMENTS = """
+SELECT from_at AS at, pool, replica FROM deployed_revisions
+UNION ALL
+SELECT unnest([getvariable('since'), getvariable('until')])::TIMESTAMPTZ, NULL, NULL
 """
 
 
@@ -34,11 +51,13 @@ LEFT JOIN deployed_revisions AS d ON d.revision = s.revision
 class Sides:
     """How requests fall to side A or B: an SQL expression with parameters, and what the sides are called.
 
-    `spans`: SQL of the time of each side, in the shape of `side_spans`.
+    `spans`: SQL of the time of each side, in the shape of `side_spans`. `cuts`: SQL of the moments at which it may
+    begin or end, in that of `side_cuts`.
     """
 
     expression: str
     spans: str
+    cuts: str
     parameters: Mapping[str, object]
     names: tuple[str, str]
     column: str | None = None
@@ -81,8 +100,8 @@ def between_values(column: str, a: str, b: str) -> Sides:
         f"CASE WHEN {value} = getvariable('side_a') OR {is_unknown} AND getvariable('side_a') = '{UNKNOWN}' THEN 'A' "
         f"WHEN {value} = getvariable('side_b') OR {is_unknown} AND getvariable('side_b') = '{UNKNOWN}' THEN 'B' END"
     )
-    spans = _WHILE_DEPLOYED if column == REVISION else _FROM_FIRST_TO_LAST
-    return Sides(cases, spans, {"side_a": a, "side_b": b}, (f"{column} {a}", f"{column} {b}"), column)
+    timed = (_WHILE_DEPLOYED, _AT_DEPLOYMENTS) if column == REVISION else (_FROM_FIRST_TO_LAST, _AT_BOUNDS)
+    return Sides(cases, *timed, {"side_a": a, "side_b": b}, (f"{column} {a}", f"{column} {b}"), column)
 
 
 def quoted(column: str) -> str:
@@ -94,4 +113,4 @@ def between_periods(before: datetime, after: datetime) -> Sides:
     """Sides by when requests ended: A before one time, B from another on."""
     cases = "CASE WHEN ended_at < getvariable('side_a') THEN 'A' WHEN ended_at >= getvariable('side_b') THEN 'B' END"
     names = (f"before {before:%Y-%m-%dT%H:%M:%SZ}", f"from {after:%Y-%m-%dT%H:%M:%SZ} on")
-    return Sides(cases, _WITHIN_BOUNDS, {"side_a": before, "side_b": after}, names)
+    return Sides(cases, _WITHIN_BOUNDS, _AT_BOUNDS_OF_PERIODS, {"side_a": before, "side_b": after}, names)

@@ -308,15 +308,21 @@ PARAMETERS: Mapping[str, Parameter] = {
             *_columns(("request_key", "session_id", "side", "own_side", "bucket", "verdict"), _TEXT),
             *_columns((*_DIMENSIONS, "tenant"), _TEXT),
             ("ended_at", _INSTANT),
-            *_columns(("is_known", "pass_success", "pass_quality", "needs_label"), _FLAG),
+            *_columns(("is_known", "is_cut", "pass_success", "pass_quality", "needs_label"), _FLAG),
             *_columns(("ttft_s", "tpot_s", "e2e_s", "cost_usd"), _FLOAT),
             *_columns(("input_tokens", "output_tokens"), _INT),
         ],
     ),
     "side_spans": _parameter(
         "The time of each side of `goodput compare`, several rows where it has gaps. An end that is NULL is that of"
-        " what is observed where a side is bounded by times (`is_bounded`), else that of the side's own requests.",
+        " what is observed where a side is bounded by times (`is_bounded`); no other side reaches beyond the windows of"
+        " its own requests.",
         [("side", _TEXT), *_columns(("from_at", "until_at"), _INSTANT), ("is_bounded", _FLAG)],
+    ),
+    "side_cuts": _parameter(
+        "When what `goodput compare` compares begins or ends: moments at which steps of the ledger are divided, of the"
+        " replica, else of the pool that is named, else of all.",
+        [("at", _INSTANT), *_columns(("pool", "replica"), _TEXT)],
     ),
 }
 

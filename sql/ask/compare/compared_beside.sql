@@ -1,5 +1,6 @@
 -- description: Money that no request had itself, by the side that carries it: idle time, overhead, unattributed (docs/semantics.md#comparison)
 -- grain: side, start_s
+-- unit: cut_usd: the part of it that is of steps of the ledger in which a bound lies, divided by time
 -- reads: cost_ledger, goodput, side_rows
 -- A row whose own columns decide its side (`is_known`) is carried within that side, any other by whom its pool served in all of
 -- the time that is compared: idle time by GPU seconds, overhead by requests. What nobody carries is its own side's.
@@ -19,7 +20,7 @@ ended AS (
 beside AS (
     SELECT
         epoch_us(ended_at) // 1000000 // base_s * base_s AS start_s,
-        bucket, side, own_side, is_known, workload, model, pool, route, tenant,
+        bucket, coalesce(is_cut, false) AS is_cut, side, own_side, is_known, workload, model, pool, route, tenant,
         sum_usd(cost_usd) AS usd
     FROM side_rows
     CROSS JOIN (SELECT min(window_s) AS base_s FROM goodput)
@@ -56,7 +57,7 @@ parts AS (
 carried AS (
     SELECT
         CASE WHEN p.part IS NULL THEN b.side ELSE p.carrier END AS side,
-        b.start_s, b.bucket, b.usd * coalesce(p.part, 1) AS usd
+        b.start_s, b.bucket, b.is_cut, b.usd * coalesce(p.part, 1) AS usd
     FROM beside AS b
     LEFT JOIN parts AS p
         ON p.bucket = b.bucket AND p.own_side IS NOT DISTINCT FROM b.own_side AND p.is_known = b.is_known
@@ -67,7 +68,8 @@ SELECT
     side, start_s,
     coalesce(sum_usd(CASE WHEN bucket = 'idle' THEN usd END), 0) AS idle_usd,
     coalesce(sum_usd(CASE WHEN bucket = 'overhead' THEN usd END), 0) AS overhead_usd,
-    coalesce(sum_usd(CASE WHEN bucket = 'unattributed' THEN usd END), 0) AS unattributed_usd
+    coalesce(sum_usd(CASE WHEN bucket = 'unattributed' THEN usd END), 0) AS unattributed_usd,
+    coalesce(sum_usd(CASE WHEN is_cut THEN usd END), 0) AS cut_usd
 FROM carried
 WHERE side IS NOT NULL
 GROUP BY side, start_s

@@ -21,17 +21,18 @@ priced AS (
 ),
 -- the money beside requests is of windows; over requests and sessions it is taken to stay as it was
 charged AS (
-    SELECT side, 'window' AS kind, is_served, estimate, direct_usd, loaded_usd FROM compared_spending
+    SELECT side, 'window' AS kind, is_served, estimate, direct_usd, loaded_usd, length_s, base_s FROM compared_spending
     UNION ALL
-    SELECT side, 'session', true, estimate, cost_usd, cost_usd FROM compared_units WHERE dimension = 'all' AND kind = 'session'
+    SELECT side, 'session', true, estimate, cost_usd, cost_usd, 1, 1 FROM compared_units WHERE dimension = 'all' AND kind = 'session'
     UNION ALL
-    SELECT side, 'request', true, estimate, cost_usd, cost_usd FROM compared_residuals WHERE dimension = 'all'
+    SELECT side, 'request', true, estimate, cost_usd, cost_usd, 1, 1 FROM compared_residuals WHERE dimension = 'all'
 ),
 spread AS (
     SELECT
         c.side, c.kind,
-        count(*) FILTER (WHERE c.is_served) AS direct_units,
-        count(*) AS loaded_units,
+        -- a window that is cut is as much of one as it is long
+        coalesce(sum(c.length_s) FILTER (WHERE c.is_served), 0) / any_value(c.base_s) AS direct_units,
+        sum(c.length_s) / any_value(c.base_s) AS loaded_units,
         sum_usd((c.direct_usd - c.estimate * p.direct_each) ** 2) AS direct_squares,
         sum_usd((c.loaded_usd - c.estimate * p.loaded_each) ** 2) AS loaded_squares
     FROM charged AS c
@@ -49,8 +50,8 @@ varied AS (
         SELECT side, kind, 'loaded', loaded_units, loaded_squares FROM spread
     )
     JOIN (SELECT side, n FROM compared_sides) USING (side)
-    -- requests that are all by themselves in their sessions are independent
-    WHERE kind = 'request' OR units > 1 AND (kind = 'window' OR units < n)
+    -- requests that are all by themselves in their sessions are independent; less than two windows show nothing of how these vary
+    WHERE kind = 'request' OR units >= 2 AND (kind = 'window' OR units < n)
 ),
 widest AS (
     SELECT

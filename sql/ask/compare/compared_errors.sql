@@ -2,6 +2,7 @@
 -- grain: side, dimension, place, metric, start_s
 -- reads: compared_costs, compared_sides, compared_spending, compared_totals, compared_units, compared_windows
 -- unit: error: in the estimate's own unit; cancels: the part of it that another side's may cancel; is_drawn: of the variance's windows
+-- unit: part: how much of a window it is; whose: side A or B alone where both have time in the window but never at once
 WITH spent AS (
     SELECT
         w.side, w.start_s,
@@ -24,11 +25,11 @@ residuals AS (
     JOIN compared_totals AS t USING (side, dimension, place)
     WHERE u.kind = 'window'
     UNION ALL
-    SELECT w.side, 'all', 0, w.start_s, 'throughput_rps', true, w.succeeded / s.time_s - s.throughput_rps.value / s.windows AS residual, residual
+    SELECT w.side, 'all', 0, w.start_s, 'throughput_rps', true, (w.succeeded - s.throughput_rps.value * w.length_s) / s.time_s AS residual, residual
     FROM compared_windows AS w
     JOIN compared_sides AS s USING (side)
     UNION ALL
-    SELECT w.side, 'all', 0, w.start_s, 'goodput_rps', true, w.estimate / s.time_s - s.goodput_rps.value / s.windows AS residual, residual
+    SELECT w.side, 'all', 0, w.start_s, 'goodput_rps', true, (w.estimate - s.goodput_rps.value * w.length_s) / s.time_s AS residual, residual
     FROM compared_windows AS w
     JOIN compared_sides AS s USING (side)
     UNION ALL
@@ -39,13 +40,17 @@ residuals AS (
 ),
 counted AS (
     SELECT
-        *,
-        count(*) FILTER (WHERE is_drawn) OVER (PARTITION BY side, dimension, place, metric) AS windows,
-        sqrt(windows / (windows - 1)) AS few
-    FROM residuals
+        r.*, coalesce(w.length_s, e.base_s) AS length_s, length_s / e.base_s AS part,
+        CASE WHEN w.is_apart THEN side[1] ELSE 'AB' END AS whose,
+        sum(length_s) FILTER (WHERE is_drawn) OVER (PARTITION BY side, dimension, place, metric) / e.base_s AS windows
+    FROM residuals AS r
+    LEFT JOIN compared_windows AS w USING (side, start_s)
+    CROSS JOIN (SELECT any_value(base_s) AS base_s FROM compared_windows) AS e
     WHERE residual IS NOT NULL
+),
+drawn AS (
+    -- less than two windows show nothing of how others vary
+    SELECT *, sqrt(windows / (windows - 1)) AS few FROM (SELECT * FROM counted WHERE windows >= 2)
 )
-SELECT side, dimension, place, metric, start_s, is_drawn, few * residual AS error, few * common AS cancels
-FROM counted
--- one window shows nothing of how others vary
-WHERE windows > 1
+SELECT side, dimension, place, metric, start_s, whose, part, is_drawn, few * residual AS error, few * common AS cancels
+FROM drawn

@@ -1,6 +1,6 @@
 -- description: p50, p95 and p99 of each side's latencies over succeeded requests, each with its 95 % interval
 -- grain: side, metric
--- reads: compared_requests
+-- reads: compared_requests, compared_windows
 WITH sorted AS (
     SELECT
         side,
@@ -28,16 +28,27 @@ windowed AS (
     JOIN requested AS a USING (side)
     GROUP BY ALL
 ),
+summed AS (
+    SELECT
+        side, latency, p,
+        sum(w.n) AS n,
+        sum((w.below - p * w.n) ** 2 ORDER BY start_s) AS squares,
+        -- a window that is cut is as much of one as it is long: less than two show nothing of how windows vary
+        sum(t.length_s) / any_value(t.base_s) AS windows
+    FROM windowed AS w
+    JOIN compared_windows AS t USING (side, start_s)
+    WHERE w.n > 0
+    GROUP BY side, latency, p
+),
 varied AS (
     SELECT
         side, latency, p,
         greatest(
-            p * (1 - p) / sum(n),
-            coalesce(sum((below - p * n) ** 2 ORDER BY start_s) * count(*) / nullif(count(*) - 1, 0) / sum(n) ** 2
-                * (student_beyond(count(*) - 1, 0.025) / normal_beyond(0.025)) ** 2, 0)) AS variance
-    FROM windowed
-    WHERE n > 0
-    GROUP BY side, latency, p
+            p * (1 - p) / n,
+            CASE WHEN windows >= 2
+                THEN squares * windows / (windows - 1) / n ** 2 * (student_beyond(windows - 1, 0.025) / normal_beyond(0.025)) ** 2
+                ELSE 0 END) AS variance
+    FROM summed
 )
 SELECT side, name || '_' || latency || '_s' AS metric, quantile_within(sorted_s, p, variance) AS estimate
 FROM requested

@@ -8,8 +8,9 @@ WITH sides AS (
 SELECT
     'A' || pair AS side, dimension, place, metric,
     over_windows(
-        coalesce(a.error, 0), coalesce(b.error, 0), coalesce(a.cancels * b.cancels, 0), coalesce(a.is_drawn, false), coalesce(b.is_drawn, false), start_s
+        coalesce(a.error, 0), coalesce(b.error, 0), coalesce(a.cancels * b.cancels, 0), coalesce(a.is_drawn, false), coalesce(b.is_drawn, false),
+        least(a.part, b.part), start_s
     ) AS over_windows
 FROM (FROM sides WHERE which = 'A') AS a
-FULL JOIN (FROM sides WHERE which = 'B') AS b USING (pair, dimension, place, metric, start_s)
+FULL JOIN (FROM sides WHERE which = 'B') AS b USING (pair, dimension, place, metric, start_s, whose)
 GROUP BY pair, dimension, place, metric
