@@ -575,6 +575,31 @@ def test_silent_telemetry_pages_by_the_clock_and_is_over_when_it_speaks_again(ro
     ]
 
 
+@pytest.mark.parametrize("hours", [8.1, 30, 100])
+def test_telemetry_that_fell_silent_while_no_run_looked_pages_all_the_same(rows: pl.DataFrame, hours: float) -> None:
+    seen = evaluation(rows, ONSET, seen_live=True).evidence
+    late = Evaluation(seen, at(ONSET + hours)).new_events([])
+    [alarm] = [e for e in late if e["rule"] == "telemetry_silent"]
+    assert (alarm["suppressed"], alarm["starts_at"]) == (None, at(ONSET + 2))
+    again = Evaluation(seen, at(ONSET + hours + 1)).new_events(late)
+    assert "telemetry_silent" not in {e["rule"] for e in again}
+    archive = Evaluation(seen, at(ONSET + 8 * A_DAY)).new_events([])
+    assert [e["suppressed"] for e in archive if e["rule"] == "telemetry_silent"] == ["backfill"]
+
+
+@pytest.mark.parametrize("hours", [5, 20])
+def test_silent_telemetry_is_told_once_its_silence_is_over_however_long_that_was(
+    rows: pl.DataFrame, hours: float
+) -> None:
+    silence = Action("s1", "silence", {"rule": "telemetry_silent"}, at(ONSET), at(ONSET), at(ONSET + hours - 1))
+    seen = evaluation(rows, ONSET, seen_live=True, actions=[silence]).evidence
+    during = Evaluation(seen, at(ONSET + 3)).new_events([])
+    after = Evaluation(seen, at(ONSET + hours)).new_events(during)
+    assert [(e["transition"], e["suppressed"]) for e in after if e["rule"] == "telemetry_silent"] == [("firing", None)]
+    later = Evaluation(seen, at(ONSET + hours + 2)).new_events([*during, *after])
+    assert "telemetry_silent" not in {e["rule"] for e in later}
+
+
 def test_telemetry_is_silent_since_its_newest_row_and_not_since_the_newest_whole_window(rows: pl.DataFrame) -> None:
     seen = replace(evaluation(rows, ONSET, seen_live=True).evidence, newest=at(ONSET) + timedelta(minutes=58))
     fired = {

@@ -20,6 +20,7 @@ class ObservedTransition:
     explained: Callable[[], Mapping[str, Any]]
     suppressed: str | None = None
     on: bool = False  # it fires still, and nothing suppresses it now
+    by_clock: bool = False  # it is of now, however old the newest telemetry is
     learned: bool = False  # judged by a baseline that the series' own history is
 
     @property

@@ -72,7 +72,11 @@ class Moment:
     @property
     def live(self) -> bool:
         """Whether the newest window is recent enough to be reported."""
-        return (self.now - self.until).total_seconds() <= self.max_age_s
+        return not self.is_past(self.until)
+
+    def is_past(self, at: datetime) -> bool:
+        """Whether what happened then is too old to be reported as news."""
+        return (self.now - at).total_seconds() > self.max_age_s
 
     def judges(self, starts_at: datetime) -> bool:
         """Whether an episode that began then is judged by all the history that it takes."""
@@ -128,14 +132,14 @@ def _new_events(observed: ObservedTransition, past: _Past, moment: Moment) -> It
         suppressed = OTHER_METHOD
     elif observed.transition == "resolved":
         suppressed = None if episode in past.delivered else suppressed or "backfill"
-    elif suppressed is None and (moment.now - observed.occurred_at).total_seconds() > moment.max_age_s:
+    elif suppressed is None and not observed.by_clock and moment.is_past(observed.occurred_at):
         suppressed = "backfill"
     yield _event(observed, identity, moment.now, suppressed)
 
 
 def _still_on(computed: Sequence[ObservedTransition], past: _Past, moment: Moment) -> Iterator[Event]:
     """A firing that was suppressed for its age and is still on is reported now: it is no matter of the past."""
-    newest = {observed.alarm_id: observed for observed in computed} if moment.live else {}
+    newest = {observed.alarm_id: observed for observed in computed if moment.live or observed.by_clock}
     for observed in newest.values():
         reported = (observed.alarm_id, observed.starts_at) in past.delivered or past.only_now(observed)
         if observed.on and not reported:

@@ -77,4 +77,8 @@ class SilentTelemetry:
         }
         suppressed = None if self.silence is None else self.silence.kind
         at = self._starts_at
-        yield ObservedTransition(SILENT, "firing", at, at, lambda: columns, suppressed, on=suppressed is None)
+        yield ObservedTransition(
+            *(SILENT, "firing", at, at, lambda: columns, suppressed),
+            on=suppressed is None,
+            by_clock=self.now.timestamp() - self.since_s < _ARCHIVE_S,
+        )
