@@ -171,8 +171,7 @@ def test_an_alarm_that_fired_and_was_over_in_one_run_is_told_as_it_ended() -> No
         event("2", **told, summary="fired", value=2.0),
         event("1", "resolved", after_h=1, **told, summary="is over", value=1.0),
     ]
-    period = "SELECT 'all' AS period, '2026-11-21'::TIMESTAMPTZ AS from_at, '2026-11-22'::TIMESTAMPTZ AS until_at"
-    found = answer("alarm_spans", "summary, value", {"alarm_events": events}, shown_periods=period)
+    found = answer("alarm_episodes", "summary, value", {"alarm_events": events})
     assert found == [("is over", 1.0)]
 
 

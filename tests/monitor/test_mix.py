@@ -97,7 +97,7 @@ def test_a_mix_is_named_in_the_longer_windows_of_thin_traffic(
     """The same mix of a hundredth or less of the requests, for two days."""
     hours, replicas = telemetry(hourly(1000, 6000), hourly(0.2, 0.55), 2.5, SINCE + 48)
     thin = hours.with_columns(pl.col("offered", "accepted", "n_ttft", "n_tpot", "n_e2e") // thinned)
-    counts = (pl.col("offered", "accepted", "n_ttft", "n_tpot", "n_e2e").sum(),)
+    counts = (pl.col("offered", "accepted", "need_label", "labelled", "n_ttft", "n_tpot", "n_e2e").sum(),)
     long = (
         thin.with_columns(pl.col("window_start").dt.truncate(f"{window_s}s"), window_s=pl.lit(window_s, pl.Int32))
         .group_by("window_start", "window_s", "slice", "workload", "pool", "partial")
