@@ -19,7 +19,7 @@ WITH reasons AS (
 SELECT
     l.evaluator,
     make_timestamptz(any_value(l.day) * 86400000000) AS day_start,
-    count(*) AS labels,
+    count(*) AS label_count,
     count(*) FILTER (WHERE NOT l.is_joined) AS unjoined,
     count(*) FILTER (WHERE r.reason = 'not_collected') AS not_collected,
     count(*) FILTER (WHERE r.reason = 'several_requests') AS several_requests,

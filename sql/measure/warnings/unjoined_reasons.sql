@@ -2,7 +2,7 @@
 -- grain: evaluator
 -- reads: evaluator_labels, options
 SELECT
-    e.* EXCLUDE (day_start),
+    e.* EXCLUDE (day_start, label_count), e.label_count AS labels,
     strftime(e.day_start AT TIME ZONE 'UTC', '%Y-%m-%d') AS labelled_on,
     array_to_string(list_filter([
         CASE WHEN e.before_request > 0 THEN format('{:,} are dated a median of {} before the request that they name',
