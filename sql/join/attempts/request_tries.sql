@@ -66,7 +66,7 @@ after_failure AS (
 ),
 follows AS (
     -- of two that began at once the one with its prompt
-    SELECT attempt_id, first(before_id ORDER BY before_ns DESC, has_its_prompt DESC) AS before_id
+    SELECT attempt_id, arg_max(before_id, 2 * before_ns + has_its_prompt::INTEGER) AS before_id
     FROM (
         SELECT attempt_id, before_id, before_ns, started_ns - before_ns AS later_ns, true AS has_its_prompt FROM same_prompt
         WHERE before_id IS NOT NULL
