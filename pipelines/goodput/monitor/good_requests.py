@@ -19,7 +19,7 @@ _Z = NormalDist().inv_cdf(0.975)
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _LabelledRequests:
     """Requests of a workload up to the end of each window, some windows of which have labels and some have none."""
 
     passed: Floats  # in windows with labels, as estimated, of those that need one
@@ -61,7 +61,7 @@ class GoodRequests:
 
     offered: Floats
     known: Floats  # good ones of workloads that need no label, or whose policy says what those without one are
-    judged: Sequence[_Judged]
+    judged: Sequence[_LabelledRequests]
 
     @classmethod
     def of(cls, goodput: pl.DataFrame, grid: Grid, settings: Settings) -> Self:
@@ -79,7 +79,7 @@ class GoodRequests:
         return cls(
             _up_to(rows, "offered", grid),
             _up_to(rows.filter(~pl.col("needs")), "good", grid),
-            [_Judged.of(one, grid) for one in judged],
+            [_LabelledRequests.of(one, grid) for one in judged],
         )
 
     def between(self, begins: Ints, ends: Ints, known_from: Ints) -> tuple[Floats, Floats]:

@@ -1,7 +1,7 @@
 """A transition of an alarm as it is computed, before it is known what was recorded of it."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from typing import Any
 
@@ -19,6 +19,7 @@ class ObservedTransition:
     starts_at: datetime
     explained: Callable[[], Mapping[str, Any]]
     suppressed: str | None = None
+    _: KW_ONLY
     on: bool = False  # it fires still, and nothing suppresses it now
     by_clock: bool = False  # it is of now, however old the newest telemetry is
     learned: bool = False  # judged by a baseline that the series' own history is

@@ -55,8 +55,8 @@ def observed_transition(
         _at(change.starts_s),
         lambda: _explained(change, context, method),
         None if change.suppression is None else change.suppression.kind,
-        change.ends_s is None and suppression is None,
-        rule_kind(one.kind).learns_baseline,
+        on=change.ends_s is None and suppression is None,
+        learned=rule_kind(one.kind).learns_baseline,
     )
 
 
