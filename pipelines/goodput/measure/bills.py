@@ -70,7 +70,10 @@ def _hashes(file: str | None, first: int, until: int) -> Mapping[str, int]:
                     hash(
                         dialect, basis, period_start, period_end, amount_usd, gpu_s,
                         list_transform(
-                            [cost_id, replica, pool, model, workload, route, tenant, request_key, session_id],
+                            [
+                                cost_id, charge_category,
+                                replica, pool, model, workload, route, tenant, request_key, session_id
+                            ],
                             lambda name: text_hash(name)
                         )
                     ) AS record,

@@ -141,7 +141,7 @@ WINDOWS = Node(
         "partition_size": partition_size,
         "window_options": windows.window_options,
     },
-    beside=windows.observed_edges,
+    beside=windows.beside,
     span={"session_hours": windows.session_partitions},
     aside={"goodput": lambda _context, partition: (partition,), source_ledger.TABLE: lambda _context, _: (ALL,)},
     appended=("restatements",),

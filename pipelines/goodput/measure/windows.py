@@ -79,6 +79,11 @@ def observed_edges(context: Context, partition: str) -> object:
     return [min(max(ns, start_ns), end_ns) for ns in context.observed_ns]
 
 
+def beside(context: Context, partition: str) -> object:
+    """What makes windows stale beside their inputs and their own lengths: load windows are of the shortest of all."""
+    return observed_edges(context, partition), _is_base_asked(context.settings, context.grains(partition))
+
+
 def compute_windows(batch: Batch) -> Parts:
     """Measure the windows of a batch, and record what they restate.
 
@@ -89,15 +94,15 @@ def compute_windows(batch: Batch) -> Parts:
         measured = measure(
             connection,
             all_slices(batch.settings),
-            is_base_asked=_is_base_asked(batch),
+            is_base_asked=_is_base_asked(batch.settings, batch.grains),
             percentiles=percentiles_of(batch),
             empty=empty,
         )
     return _written(batch, measured)
 
 
-def _is_base_asked(batch: Batch) -> bool:
-    return min(batch.settings.windows_s) in batch.grains
+def _is_base_asked(settings: Settings, grains: Collection[int]) -> bool:
+    return min(settings.windows_s) in grains
 
 
 def _written(batch: Batch, measured: Measured) -> Parts:
@@ -173,7 +178,7 @@ def _measure_day(connection: duckdb.DuckDBPyConnection, day: Batch) -> Parts:
     empty = load(connection, day)
     _name_codes(connection)
     as_codes(connection, _CODED, DIMENSIONS)
-    slices, is_base_asked = all_slices(day.settings), _is_base_asked(day)
+    slices, is_base_asked = all_slices(day.settings), _is_base_asked(day.settings, day.grains)
     return _written(day, _measured(connection, slices, "counted", empty, is_base_asked=is_base_asked))
 
 
