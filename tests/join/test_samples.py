@@ -252,6 +252,19 @@ def test_where_one_scraper_is_silent_the_other_counts() -> None:
     assert sum(filter(None, increases([*first, *second]))) == 69 - 1  # the time that both report in part
 
 
+@pytest.mark.parametrize("back_at", [1920, 3400], ids=["soon", "much later"])
+def test_where_a_scraper_is_silent_and_the_counter_begins_anew_the_other_counts(back_at: int) -> None:
+    """It reports the time since the new start, and nothing of the silence before; the other none of that time again."""
+    ended_at = 1800
+    first = scraped({"prometheus": "a"}, [0, 30, back_at], [0, 1, 2])
+    second = scraped({"prometheus": "b"}, [*range(10, ended_at, 30), back_at + 10], [*range(60), 2])
+    begun = [
+        {**row, "start_ns": at_ns(-600 if row["sampled_ns"] < at_ns(ended_at) else back_at - 60)}
+        for row in [*first, *second]
+    ]
+    assert sum(filter(None, increases(begun))) == (59 - 0) + 2
+
+
 def test_an_old_name_counts_where_the_new_is_not_yet() -> None:
     """An engine renamed by an upgrade: each name counts in its own time, and nothing is spliced across."""
     old = [reading(at, at, "old", preference=100) for at in range(0, 1000, 100)]

@@ -79,7 +79,13 @@ copies AS ( -- of two targets each series is its own
         AND coalesce(b.pod = c.pod, true) AND coalesce(b.node = c.node, true)
 ),
 read_twice AS (
-    SELECT series_id, sampled_ns, sampled_before_ns, start_ns, staleness_ns
+    SELECT
+        series_id, sampled_ns, sampled_before_ns,
+        -- from when on it reports: the reading before, or where that is too long ago the start of what began since
+        CASE
+            WHEN sampled_ns - sampled_before_ns <= staleness_ns THEN sampled_before_ns
+            WHEN sampled_ns - start_ns <= staleness_ns THEN start_ns
+        END AS reported_from_ns
     FROM followed
     WHERE series_id IN (SELECT series_id FROM copies UNION ALL SELECT better_id FROM copies)
 ),
@@ -88,13 +94,12 @@ read_better AS (
     SELECT o.series_id, o.sampled_ns
     FROM (SELECT c.better_id, t.* FROM copies AS c JOIN read_twice AS t USING (series_id)) AS o
     ASOF JOIN read_twice AS b ON b.series_id = o.better_id AND b.sampled_ns >= o.sampled_ns
-    WHERE CASE WHEN b.sampled_ns - b.sampled_before_ns <= b.staleness_ns THEN b.sampled_before_ns < o.sampled_ns
-        ELSE b.sampled_ns - b.start_ns <= b.staleness_ns END
+    WHERE b.reported_from_ns < o.sampled_ns
     UNION
     SELECT o.series_id, o.sampled_ns
     FROM (SELECT c.better_id, t.* FROM copies AS c JOIN read_twice AS t USING (series_id)) AS o
     ASOF JOIN read_twice AS b ON b.series_id = o.better_id AND b.sampled_ns <= o.sampled_ns
-    WHERE b.sampled_ns > o.sampled_before_ns AND b.sampled_ns - b.sampled_before_ns <= b.staleness_ns
+    WHERE b.sampled_ns > coalesce(o.reported_from_ns, o.sampled_before_ns) AND b.reported_from_ns IS NOT NULL
 ),
 linked AS (
     SELECT
