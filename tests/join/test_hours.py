@@ -14,15 +14,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from goodput.join.nodes import JOIN, REPLICA_NAMES
+from goodput.join.nodes import JOIN, JUDGED_HOURS, REPLICA_NAMES
 from goodput.plumbing.assembly import assemble
+from goodput.plumbing.catalog import ALL
 from goodput.plumbing.fingerprint import fingerprint
 from goodput.plumbing.hours import HOUR_NS, hour_label
 from goodput.plumbing.lake import Lake
 from goodput.plumbing.node import Context
 from goodput.plumbing.plan import execute
 from goodput.settings.model import Settings
-from lakes import by_hour, observe, put_sources
+from lakes import by_hour, observe, put_sources, rows_in
 from random_requests import random_cases, random_settings
 from river import START_NS, START_S, Row, key, label, one_workload, record
 
@@ -95,6 +96,16 @@ def test_labels_within_their_lateness_are_found(tmp_path: Path, at: float) -> No
     labels = [label("span", key("a"), at=at)]
     context = landed(Lake(tmp_path), [record("a")], labels, 50, one_workload(quality={}, label_lateness_s=41 * 3600.0))
     assert joined(context, [[0]])["requests"][0]["verdict"] == "accepted"
+
+
+def test_lateness_is_counted_to_the_second_and_not_in_whole_hours(tmp_path: Path) -> None:
+    """A label that lies two hours after its request's, and comes within an hour and a half."""
+    records, labels = [record("a", 3400, 3500)], [label("span", key("a"), at=3500 + 5300)]
+    context = landed(Lake(tmp_path), records, labels, 4, one_workload(quality={}, label_lateness_s=5400.0))
+    assert joined(context, [[0]])["requests"][0]["verdict"] == "accepted"
+    made = JUDGED_HOURS.compute(assemble(context, JUDGED_HOURS, {ALL: fingerprint(0)}))
+    found = [row["epoch_hour"] for row in rows_in(made["judged_hours"].values())]
+    assert found == [FIRST]
 
 
 def twice(at: float, number: int, **given: Any) -> list[Row]:

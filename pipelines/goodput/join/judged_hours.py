@@ -3,6 +3,7 @@
 See docs/semantics.md#labels, #time-and-restatement.
 """
 
+import math
 from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -16,6 +17,7 @@ from goodput.plumbing.hours import HOUR_S, epoch_hour, hour_label
 from goodput.plumbing.node import Batch, Context, Parts, request_reach_h
 from goodput.plumbing.part_rows import read_part
 from goodput.plumbing.sql_files import connect, read_parts, sql_file
+from goodput.settings.model import Settings
 
 TABLE = "judged_hours"
 LABEL_HOURS = "label_hours"
@@ -48,7 +50,7 @@ def _judged(batch: Batch, label_contents: Mapping[str, str]) -> pa.Table:
     schema, hours = arrow_schema(TABLE), list(label_contents)
     if not hours:
         return schema.empty_table()
-    first = epoch_hour(hours[0]) - int(batch.settings.label_lateness_s // HOUR_S)
+    first = epoch_hour(hours[0]) - _lateness_h(batch.settings)
     last = epoch_hour(hours[-1]) + request_reach_h(batch.settings)
     near = _within(batch.inputs["serving_records"], first, last)
     with connect() as connection:
@@ -65,8 +67,13 @@ def _judged(batch: Batch, label_contents: Mapping[str, str]) -> pa.Table:
 def label_partitions(context: Context, hour: str) -> Collection[str]:
     """Partitions of label records that may judge requests of an hour."""
     first = epoch_hour(hour) - context.request_reach_h
-    last = epoch_hour(hour) + int(context.settings.label_lateness_s // HOUR_S)
+    last = epoch_hour(hour) + _lateness_h(context.settings)
     return _within(context.lake.catalog["label_records"].parts, first, last)
+
+
+def _lateness_h(settings: Settings) -> int:
+    """How many hours after the hour of a request a label of it may lie."""
+    return math.ceil(settings.label_lateness_s / HOUR_S)
 
 
 def judging_sources(context: Context) -> Mapping[str, list[str]]:
