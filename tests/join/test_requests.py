@@ -122,6 +122,15 @@ def test_trap_13_a_sibling_after_a_failure_is_another_try() -> None:
     assert (request["arrived_at"], request["ended_at"]) == (after(0), after(5))
 
 
+@pytest.mark.parametrize(
+    ("outcome", "requests"), [("error", 1), ("timeout", 1), ("cancelled", 1), ("unknown", 3), ("ok", 3)]
+)
+def test_what_follows_a_call_of_which_no_failure_is_known_is_another_request(outcome: str, requests: int) -> None:
+    """An agent's turns, where its framework reports neither status nor usage."""
+    joined = join([sibling(f"c{n}", 2 * n, 2 * n + 1, outcome=outcome) for n in range(3)])
+    assert len(joined.requests) == requests
+
+
 def test_a_sibling_after_an_answer_is_another_request() -> None:
     joined = join([sibling("c1", 0, 1), sibling("c2", 2, 3)])
     assert tries(joined) == {"c1": ["c1"], "c2": ["c2"]}

@@ -58,7 +58,7 @@ after_failure AS (
         SELECT *, greatest( -- one that took no time does not follow itself
             CASE WHEN serves AND outcome = 'cancelled' THEN started_ns + 300000000 ELSE ended_ns END, started_ns + 1) AS over_ns
         FROM siblings
-        WHERE layer <> 'engine' AND outcome <> 'ok' AND ended_ns IS NOT NULL
+        WHERE layer <> 'engine' AND outcome NOT IN ('ok', 'unknown') AND ended_ns IS NOT NULL
         -- of those that failed at the same time any could be the one that is followed
         QUALIFY row_number() OVER (PARTITION BY trace_id, parent_span_id, over_ns ORDER BY started_ns, attempt_id) = 1
     ) AS a ON a.trace_id = b.trace_id AND a.parent_span_id = b.parent_span_id AND b.started_ns >= a.over_ns
