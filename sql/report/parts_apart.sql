@@ -1,16 +1,19 @@
 -- description: Routes, models and pools of a workload beside the one of them with most requests, in the windows that both served: what was accepted, what an accepted answer cost, and how sure the differences are
 -- grain: period, workload, divided_by, name
--- reads: goodput, period_totals, shown_periods, shown_slices
+-- reads: goodput, period_totals, shown_periods, shown_slices, workloads
 -- unit: gap: share accepted less that of `beside`, gap_half half of its 95 % interval for windows like these; gap_usd, gap_usd_half: the same of the price of an accepted answer
--- unit: error, error_usd: standard errors, of windows in pairs; p, p_usd: how often chance alone makes a difference as large; windows: those that both served; busy_gap, quiet_gap: of the third of them with most requests of both, and of the others
+-- unit: error, error_usd: standard errors, of windows in pairs; p, p_usd: how often chance alone makes a difference as large; windows: those that both served and of which answers were judged, if a judge decides; busy_gap, quiet_gap: of the third of them with most requests of both, and of the others
 WITH windowed AS (
     SELECT
         p.period, g.workload, g.slice, coalesce(g.route, g.model, g.pool) AS name, g.window_start, g.window_s,
         g.offered, g.goodput_rps * g.window_s AS accepted, g.cost_usd, g.direct_cost_usd AS direct_usd
     FROM goodput AS g
     JOIN shown_periods AS p ON g.window_s = p.drawn_s AND g.window_start >= p.from_at AND g.window_start < p.until_at
+    LEFT JOIN (SELECT workload, unlabelled FROM workloads WHERE gate = 'quality') AS q USING (workload)
     WHERE g.slice IN ('workload_route', 'workload_model', 'workload_pool') AND g.offered > 0
         AND coalesce(g.route, g.model, g.pool) NOT IN ('unknown', '(other)')
+        -- what nobody judged counts as one bound says: that shows how much was judged and not how good it was
+        AND (g.labelled = g.need_label OR g.labelled > 0 AND q.unlabelled = 'estimate')
 ),
 whole AS (
     SELECT t.period, s.slice, s.workload, coalesce(s.route, s.model, s.pool) AS name, t.offered, t.accepted, t.ratio, t.price_usd

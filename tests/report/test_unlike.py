@@ -11,7 +11,7 @@ from scipy.stats import t as student
 
 from goodput.contracts import arrow_schema
 from goodput.report.catalog import all_charts
-from report.test_sums import DAY, asked
+from report.test_sums import DAY, asked, judged_by
 
 ANSWERS = {chart.name: chart.answer for chart in all_charts()}
 HOUR = 3600
@@ -23,13 +23,18 @@ def of_contract(name: str, rows: list[dict[str, Any]]) -> pa.Table:
 
 
 def parts(
-    counts: dict[str, list[tuple[int, float, float]]], of: str = "route", workload: str = "chat", idle_usd: float = 0.0
+    counts: dict[str, list[tuple[int, float, float]]],
+    of: str = "route",
+    workload: str = "chat",
+    idle_usd: float = 0.0,
+    judges: pa.Table | None = None,
+    **labels: int,
 ) -> list[dict]:
     """Pairs of parts: offered, accepted and dollars of each part by hour, and what each carries of idle time beside."""
     windows = [
         {"slice": f"workload_{of}", "workload": workload, of: name, "window_s": HOUR, "offered": offered}
         | {"window_start": DAY + nth * timedelta(hours=1), "goodput_rps": accepted / HOUR}
-        | {"cost_usd": usd + idle_usd, "direct_cost_usd": usd}
+        | {"cost_usd": usd + idle_usd, "direct_cost_usd": usd, **labels}
         for name, hours in counts.items()
         for nth, (offered, accepted, usd) in enumerate(hours)
         if offered
@@ -42,8 +47,13 @@ def parts(
             {"period": "all", "choice": choice, "offered": offered, "accepted": accepted}
             | {"ratio": accepted / offered, "price_usd": usd / accepted}
         )
+    rules = {} if judges is None else {"workloads": judges}
     return asked(
-        "parts_apart", shown, goodput=of_contract("goodput", windows), period_totals=pa.Table.from_pylist(totals)
+        "parts_apart",
+        shown,
+        goodput=of_contract("goodput", windows),
+        period_totals=pa.Table.from_pylist(totals),
+        **rules,
     )
 
 
@@ -63,6 +73,17 @@ def test_what_all_windows_have_in_common_is_in_no_difference() -> None:
     alone = np.hypot(stdev(worse), stdev(better)) / 100 / np.sqrt(8)
     assert abs(row["gap"]) > row["gap_half"]
     assert abs(row["gap"]) < student.ppf(0.975, 14) * alone
+
+
+@pytest.mark.parametrize(
+    ("labelled", "policy", "windows"),
+    [(0, "estimate", 0), (40, "estimate", 8), (90, "estimate", 8), (40, "fail", 0), (40, "pass", 0), (90, "fail", 8)],
+)
+def test_windows_that_nobody_judged_show_no_difference(labelled: int, policy: str, windows: int) -> None:
+    """Of 90 answers that need a label some have one; what a bound says of the others is no observation."""
+    counts = {"a": [(100, 80 + n % 3, 1.0) for n in range(8)], "b": [(100, 90 + n % 2, 1.0) for n in range(8)]}
+    found = parts(counts, judges=judged_by(chat=policy), need_label=90, labelled=labelled)
+    assert [row["windows"] for row in found] == [windows] * (windows > 0)
 
 
 def test_the_difference_is_told_apart_by_how_busy_windows_were() -> None:
