@@ -35,7 +35,7 @@ parts AS (
     GROUP BY ALL
 ),
 -- replicas serve all that comes to their pool: a part is quiet when the pools that serve it are
-serving AS (
+asked AS (
     SELECT DISTINCT s.period, s.choice, s.workload, s.route, g.pool
     FROM parts AS s
     JOIN divided AS d USING (choice)
@@ -44,6 +44,22 @@ serving AS (
         ON g.slice = 'finest' AND g.window_s = p.whole_s AND g.window_start >= p.from_at AND g.window_start < p.until_at AND g.offered > 0
         AND coalesce(g.workload = s.workload, s.workload IS NULL) AND coalesce(g.route = s.route, s.route IS NULL)
         AND coalesce(g.model = d.model, d.model IS NULL) AND coalesce(g.pool = d.pool, d.pool IS NULL)
+),
+-- what idles in a window without any request is of no workload: such a part is of the pools that idle
+idled AS (
+    SELECT DISTINCT s.period, s.choice, s.workload, s.route, w.pool
+    FROM parts AS s
+    JOIN divided AS d USING (choice)
+    JOIN waste AS w
+        ON w.slice = 'finest' AND w.window_s = s.window_s AND w.window_start = s.window_start AND w.bucket = 'idle' AND w.usd > 0
+        AND coalesce(w.workload = s.workload, s.workload IS NULL) AND coalesce(w.route = s.route, s.route IS NULL)
+        AND coalesce(w.model = d.model, d.model IS NULL) AND coalesce(w.pool = d.pool, d.pool IS NULL)
+    ANTI JOIN asked AS a
+        ON a.period = s.period AND a.choice = s.choice AND a.workload IS NOT DISTINCT FROM s.workload AND a.route IS NOT DISTINCT FROM s.route
+    WHERE s.bucket = 'idle'
+),
+serving AS (
+    FROM asked UNION ALL FROM idled
 ),
 -- of what the pools that serve a part idle, which share is spare
 shares AS (

@@ -542,6 +542,21 @@ def test_of_a_pool_without_a_knee_the_dollars_of_its_quiet_windows_are_spare() -
     assert row["spare_usd"] == pytest.approx(2.0 / 2)
 
 
+@pytest.mark.parametrize(("replicas", "spare_usd"), [(1, 0.0), (2, 5.0)])
+def test_what_idles_without_any_request_is_spare_by_its_pool(replicas: int, spare_usd: float) -> None:
+    """Nobody asks for the workload `unknown` that such hours are of: all but one replica of the pool that idled may go."""
+    paid = {"slice": "finest", "workload": "unknown", "pool": "b"}
+    waste = [
+        *idled("unknown", "b", (0.0, 4.0, 6.0, 0.0)),
+        *(lost(usd, "idle", at, 3600, **paid) for at, usd in zip(HOURS, (0.0, 4.0, 6.0, 0.0), strict=True)),
+        lost(10.0, "idle", **paid),
+    ]
+    up = [("b", at, replicas) for at in HOURS]
+    (row,) = mending(waste, pooled("b", (100, None, None, 100)), up, slice="overall")
+    assert (row["usd"], row["spare_by"]) == (10.0, "quiet")
+    assert row["spare_usd"] == row["mendable_usd"] == pytest.approx(spare_usd)
+
+
 def test_where_nothing_says_how_many_replicas_there_were_none_is_spare() -> None:
     """Hours of an outage have no requests either: what idles in them may be the one replica that stays."""
     waste = idled("rag", "b", (1.0, 2.0, 3.0, 4.0))
