@@ -1029,6 +1029,21 @@ def test_windows_of_one_side_alone_are_a_sample_of_their_own() -> None:
     assert found["df"] == pytest.approx((alone + other + both) ** 2 / by_df)
 
 
+def test_a_window_that_telemetry_covers_in_part_has_its_observed_seconds(compare: Run) -> None:
+    """One request a second for 42.5 s, from 2.5 s before the first whole window to 10 s after the last but one."""
+    observed = {-1: 2.5, 3: 10.0, 4: 0.5}
+    edges = [
+        {"window_start": START + timedelta(seconds=n * WINDOW_S), "window_s": WINDOW_S, "slice": "overall"}
+        | {"partial": observed_s < WINDOW_S, "observed_s": observed_s}
+        for n, observed_s in observed.items()
+    ]
+    rows = [row for n in range(-2, 41) for row in requests("A", [True], seconds=n + 0.25)]
+    half = (START + timedelta(seconds=20)).isoformat()
+    asked = ("--before", half, "--after", half, "--format", "json")
+    found = compare(rows, *asked, windows=3, of_workloads=edges)
+    assert [side["time_s"] for side in found["sides"]] == [22.5, 20.5]
+
+
 SLOWLY = [45, 45, 44, 43, 41, 39, 37, 36, 35, 35]
 
 

@@ -16,18 +16,26 @@ WITH windowed AS (
 ends AS (
     SELECT side, min(start_s) AS first_s, max(start_s) AS last_s, any_value(base_s) AS base_s FROM windowed GROUP BY side
 ),
-observed AS (
-    SELECT min(epoch_us(g.window_start) // 1000000) AS first_s, max(epoch_us(g.window_start) // 1000000) AS last_s
+overall AS (
+    SELECT epoch_us(g.window_start) AS start_us, coalesce(g.observed_s, g.window_s) * 1000000 AS observed_us, g.window_s, g.partial
     FROM goodput AS g
     JOIN (SELECT any_value(base_s) AS base_s FROM ends) AS e ON g.window_s = e.base_s
-    WHERE g.slice = 'overall' AND NOT g.partial
+    WHERE g.slice = 'overall'
+),
+-- the whole windows that were observed, and where within a window before and after them telemetry begins and ends
+observed AS (
+    SELECT
+        min(start_us // 1000000) FILTER (WHERE NOT partial) AS first_s, max(start_us // 1000000) FILTER (WHERE NOT partial) AS last_s,
+        min(start_us + window_s * 1000000 - CASE WHEN partial THEN observed_us ELSE window_s * 1000000 END)::BIGINT AS from_us,
+        max(start_us + CASE WHEN partial THEN observed_us ELSE window_s * 1000000 END)::BIGINT AS until_us
+    FROM overall
 ),
 -- an open end reaches as far as there is any window, the side's own or one that is observed
 bounded AS (
     SELECT
         e.side,
-        greatest(epoch_us(s.from_at), 1000000 * CASE WHEN s.is_bounded THEN least(e.first_s, o.first_s) ELSE e.first_s END) AS from_us,
-        least(epoch_us(s.until_at), 1000000 * (CASE WHEN s.is_bounded THEN greatest(e.last_s, o.last_s) ELSE e.last_s END + e.base_s)) AS until_us
+        greatest(epoch_us(s.from_at), o.from_us, 1000000 * CASE WHEN s.is_bounded THEN least(e.first_s, o.first_s) ELSE e.first_s END) AS from_us,
+        least(epoch_us(s.until_at), o.until_us, 1000000 * (CASE WHEN s.is_bounded THEN greatest(e.last_s, o.last_s) ELSE e.last_s END + e.base_s)) AS until_us
     FROM ends AS e
     JOIN side_spans AS s USING (side)
     CROSS JOIN observed AS o
