@@ -1,5 +1,6 @@
 """Spans of client SDKs in canonical words: attributes as those emitters wrote them, each cut down to what matters."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -341,6 +342,37 @@ def test_usage_of_langfuse_is_json_in_two_vocabularies(tmp_path: Path, usage: st
         "outcome": None,  # follows from the finish reason
     }
     assert columns(record, list(expected)) == expected
+
+
+@pytest.mark.parametrize(
+    ("usage", "counts"),
+    [
+        # what LangChain calls details is taken out of both sides: 179 + 35 + 64 are the total
+        ({"input": 179, "output": 35, "output_reasoning": 64, "total": 278}, (179, None, 99, 64)),
+        ({"input": 20, "input_audio": 30, "output": 200, "output_reasoning": 64}, (50, None, 264, 64)),
+        # Gemini's, by modality
+        (
+            {"input": 0, "input_modality_1": 40, "cached_modality_1": 9, "output": 0, "output_modality_1": 7},
+            (49, None, 7, None),
+        ),
+        # a service tier names the whole once more
+        ({"input": 90, "input_priority": 90, "output": 5, "output_priority": 5}, (90, None, 5, None)),
+        # somebody who hands on OpenAI's counts under Langfuse's names: the total says so
+        ({"input": 50, "input_cache_read": 16, "output": 12, "output_reasoning": 4, "total": 62}, (50, 16, 12, 4)),
+        # Anthropic's are beside the prompt's, under its own name and under Langfuse's
+        ({"input": 50, "cache_read_input_tokens": 1000, "output": 9}, (1050, 1000, 9, None)),
+        ({"input_tokens": 1200, "cache_read_input_tokens": 1000, "output_tokens": 9}, (2200, 1000, 9, None)),
+        ({"input_tokens": 53, "input_tokens_details": {"cached_tokens": 16}, "output_tokens": 12}, (53, 16, 12, None)),
+        ({"total": 12}, (None, None, None, None)),
+    ],
+)
+def test_parts_of_langfuse_s_usage_add_up_as_whoever_wrote_them_means(
+    tmp_path: Path, usage: dict[str, object], counts: tuple[int | None, ...]
+) -> None:
+    said = {**LANGFUSE, "langfuse.observation.usage_details": json.dumps(usage)}
+    record = records(tmp_path, "langfuse-sdk", span("ChatOpenAI", said, kind="internal")).record
+    names = ["input_tokens", "cached_input_tokens", "output_tokens", "reasoning_tokens"]
+    assert columns(record, names) == dict(zip(names, counts, strict=True))
 
 
 def test_a_timeout_of_langfuse_stands_in_its_message(tmp_path: Path) -> None:

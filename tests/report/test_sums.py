@@ -544,7 +544,7 @@ def test_of_a_pool_without_a_knee_the_dollars_of_its_quiet_windows_are_spare() -
 
 @pytest.mark.parametrize(("replicas", "spare_usd"), [(1, 0.0), (2, 5.0)])
 def test_what_idles_without_any_request_is_spare_by_its_pool(replicas: int, spare_usd: float) -> None:
-    """Nobody asks for the workload `unknown` that such hours are of: all but one replica of the pool that idled may go."""
+    """Nobody asks for the workload `unknown` of such hours: all but one replica of the pool that idled may go."""
     paid = {"slice": "finest", "workload": "unknown", "pool": "b"}
     waste = [
         *idled("unknown", "b", (0.0, 4.0, 6.0, 0.0)),

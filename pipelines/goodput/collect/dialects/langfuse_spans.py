@@ -1,9 +1,9 @@
 """Generations of Langfuse's SDKs, version 3 to 5, as they export them by OTLP: everything in `langfuse.observation.*`.
 
 Values are JSON inside text. Usage has the names of the provider's own answer, where cached tokens are a part of the
-prompt, or Langfuse's, where `input` is what no other `input_*` holds. The finish reason is recorded of streams only; a
-stream that broke off has neither that nor usage. Spans of other types (spans, tools, agents, embeddings) are no
-requests.
+prompt (of Anthropic's own they are not), or Langfuse's, where `input` and `output` are what no other `input_*` and
+`output_*` hold, unless `total` says that they are all. The finish reason is recorded of streams only; a stream that
+broke off has neither that nor usage. Spans of other types (spans, tools, agents, embeddings) are no requests.
 """
 
 import polars as pl
@@ -19,7 +19,9 @@ _USAGE = "langfuse.observation.usage_details"
 _COST = "langfuse.observation.cost_details"
 _BEGAN = "langfuse.observation.completion_start_time"
 _FINISH = "langfuse.observation.metadata.finish_reason"
-_PARTS_OF_INPUT = ("input", "input_cache_read", "input_cached_tokens", "input_cache_creation", "input_audio")
+_PARTS_OF_INPUT = r'"(?:input(?:_\w+)?|cached_modality_\w+|cache_(?:read|creation)_input_tokens)"'
+_PARTS_OF_OUTPUT = r'"output(?:_\w+)?"'
+_NO_PART = r'^"(?:in|out)put_(?:tokens|priority)'  # a provider's own name; what a service tier charges for, once more
 
 
 def _finish(frame: pl.DataFrame) -> pl.DataFrame:
@@ -31,13 +33,13 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
         ended_ns=pl.col("end_ns"),
         first_token_ns=first,
         streamed=pl.when(first.is_not_null()).then(pl.lit(value=True)),
-        input_tokens=pl.coalesce(_count("prompt_tokens", "input_tokens"), _whole_input()),
+        input_tokens=pl.coalesce(_count("prompt_tokens"), _anthropic_input(), _whole("input", _PARTS_OF_INPUT)),
         cached_input_tokens=_count(
             *("prompt_tokens_details.cached_tokens", "input_tokens_details.cached_tokens"),
             *("input_cache_read", "input_cached_tokens", "cache_read_input_tokens"),
         ),
         cache_write_tokens=_count("input_cache_creation", "cache_creation_input_tokens"),
-        output_tokens=_count("completion_tokens", "output_tokens", "output"),
+        output_tokens=pl.coalesce(_count("completion_tokens", "output_tokens"), _whole("output", _PARTS_OF_OUTPUT)),
         reasoning_tokens=_count(
             *("completion_tokens_details.reasoning_tokens", "output_tokens_details.reasoning_tokens"),
             "output_reasoning",
@@ -57,9 +59,18 @@ def _count(*paths: str) -> pl.Expr:
     return pl.coalesce(_number(_USAGE, path).cast(pl.Int64, strict=False) for path in paths)
 
 
-def _whole_input() -> pl.Expr:
-    parts = pl.sum_horizontal(_count(part) for part in _PARTS_OF_INPUT)
-    return pl.when(_count("input").is_not_null()).then(parts)
+def _anthropic_input() -> pl.Expr:
+    """All of a prompt, by the names that Anthropic's own answer has: the cached tokens are beside `input_tokens`."""
+    cached = ("cache_read_input_tokens", "cache_creation_input_tokens")
+    return _count("input_tokens") + pl.sum_horizontal(_count(name) for name in cached)
+
+
+def _whole(name: str, parts: str) -> pl.Expr:
+    """All tokens of a side by Langfuse's names: the sum of its parts, or `name` where `total` has no place for them."""
+    part = pl.element().filter(~pl.element().str.contains(_NO_PART))
+    found = pl.col(_USAGE).str.extract_all(parts + r"\s*:\s*\d+").list.eval(part.str.extract(r"(\d+)$").cast(pl.Int64))
+    is_all = (_count("total") == _count("input") + _count("output")).fill_null(value=False)
+    return pl.when(is_all).then(_count(name)).when(found.list.len() > 0).then(found.list.sum())
 
 
 LANGFUSE_GENERATION = Dialect(
