@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -97,6 +98,26 @@ def lines(path: Path, text: str) -> list[Row]:
 def charge(path: Path, **given: str) -> Row:
     (found,) = lines(path / "focus.csv", as_csv({**CHARGE, **given}))
     return found
+
+
+@pytest.mark.parametrize("nothing", ["NULL", "null"])
+def test_a_column_of_focus_that_says_null_has_no_value(tmp_path: Path, nothing: str) -> None:
+    """As the FinOps Foundation's sample data write it: of credits most columns."""
+    columns = (
+        *(
+            "ChargeClass",
+            "CommitmentDiscountStatus",
+            "ConsumedQuantity",
+            "ConsumedUnit",
+            "PricingQuantity",
+            "PricingUnit",
+        ),
+        *("ResourceId", "SkuPriceDetails", "Tags"),
+    )
+    credit = {"EffectiveCost": "-3.00", "ChargeCategory": "Credit"}
+    assert charge(tmp_path, **credit, **dict.fromkeys(columns, nothing)) == charge(
+        tmp_path, **credit, **dict.fromkeys(columns, "")
+    ) | {"record_id": ANY, "cost_id": ANY}
 
 
 # Trap 21: the charge period, the effective cost, what is unused

@@ -75,4 +75,5 @@ FOCUS = Dialect(
     fields=FIELDS,
     finish=_finish,
     signature=tuple(Wanted(path, "string") for path in _SHOWN),
+    unset=("", "NULL", "null"),  # the specification's own samples write a column without a value so
 )
