@@ -207,6 +207,47 @@ def test_openinference_marks_the_first_token_and_leaves_the_id_in_the_answer(tmp
     assert columns(record, list(expected)) == expected
 
 
+def test_a_failed_call_of_openinference_names_the_model_that_it_asked_for(tmp_path: Path) -> None:
+    asked = {name: OPENINFERENCE[name] for name in ("openinference.span.kind", "llm.invocation_parameters")}
+    refused = {"code": 2, "message": "refused"}
+    assert read(tmp_path, span("ChatCompletion", asked, status=refused)).record["model"] == "mock-7b"
+    torn = {**asked, "llm.invocation_parameters": '{"model": "mock'}
+    assert read(tmp_path, span("ChatCompletion", torn)).record["model"] is None
+
+
+WITH_CACHE = {
+    "genai": (
+        {"gen_ai.operation.name": "chat", "gen_ai.provider.name": "aws.bedrock", "gen_ai.request.model": "m"},
+        ("gen_ai.usage.input_tokens", "gen_ai.usage.output_tokens"),
+        ("gen_ai.usage.cache_read.input_tokens", "gen_ai.usage.total_tokens"),
+    ),
+    "openinference": (
+        OPENINFERENCE,
+        ("llm.token_count.prompt", "llm.token_count.completion"),
+        ("llm.token_count.prompt_details.cache_read", "llm.token_count.total"),
+    ),
+}
+
+
+@pytest.mark.parametrize("dialect", WITH_CACHE)
+@pytest.mark.parametrize(
+    ("total", "whole"),
+    [(5100, 5000), (8100, 8000), (None, 5000), (9999, 5000)],
+    ids=["cached within", "cached beside", "no total", "a total that fits neither"],
+)
+def test_the_total_shows_whether_cached_tokens_are_within_the_prompt(
+    tmp_path: Path, dialect: str, total: int | None, whole: int
+) -> None:
+    """5000 tokens of a prompt, 3000 from a cache, 100 of an answer."""
+    said, sides, (cached, summed) = WITH_CACHE[dialect]
+    usage = {**dict(zip(sides, (5000, 100), strict=True)), cached: 3000} | ({} if total is None else {summed: total})
+    record = read(tmp_path, span("chat", {**said, **usage}, status={"code": 1})).record
+    assert columns(record, ["input_tokens", "cached_input_tokens"]) == {
+        "input_tokens": whole,
+        "cached_input_tokens": 3000,
+    }
+
+
 def test_openinference_without_a_flag_and_a_first_token_says_nothing_of_streaming(tmp_path: Path) -> None:
     assert read(tmp_path, span("ChatCompletion", OPENINFERENCE)).record["streamed"] is None
 

@@ -62,6 +62,7 @@ FIELDS = (
     Field("error_type", "string", ("error.type",)),
     Field("http_status", "int", ("http.response.status_code", "http.status_code")),
 )
+_TOTALS = ("gen_ai.usage.total_tokens", "llm.usage.total_tokens")
 ALSO = (
     Wanted("gen_ai.operation.name", "string"),
     Wanted("gen_ai.provider.name", "string"),
@@ -71,6 +72,7 @@ ALSO = (
     Wanted("server.address", "string"),
     Wanted("server.port", "string"),
     Wanted(RESENT, "int"),
+    *(Wanted(name, "int") for name in _TOTALS),
 )
 WRAPPED_OPERATION = "ai.operationId"  # of the Vercel AI SDK, whose outer spans repeat what its calls say
 IN_GATEWAY = (pl.col("kind") == SERVER) | pl.col("scope_name").str.contains("gateway").fill_null(value=False)
@@ -100,7 +102,7 @@ def finish(frame: pl.DataFrame) -> pl.DataFrame:
     return frame.with_columns(of_anthropic(PROVIDER).alias(ANTHROPIC)).with_columns(
         layer=pl.when(IN_GATEWAY).then(pl.lit("gateway")).otherwise(pl.lit("client")),
         ended_ns=pl.col("end_ns"),
-        input_tokens=whole_input(pl.col(ANTHROPIC)),
+        input_tokens=whole_input(pl.col(ANTHROPIC), pl.coalesce(_TOTALS)),
         error_type=error_type(failed),
         outcome=pl.coalesce(gave_up(failed), no_end(is_streamed & reason.is_null(), pl.col(ANTHROPIC))),
         finish_reason=reason,
@@ -119,13 +121,23 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     return finish(frame).with_columns(outcome=pl.coalesce(ended_well, "outcome"))
 
 
-def whole_input(anthropic: pl.Expr) -> pl.Expr:
+def whole_input(anthropic: pl.Expr, total: pl.Expr | None = None) -> pl.Expr:
     """input_tokens with the cached ones. Anthropic's own usage counts them apart, and some emitters hand it on.
 
-    That is seen where they cannot be a subset; of other providers such a row is refused as absurd.
+    The `total` of a record shows which it is. Without one that fits, it is seen where they cannot be a subset; of other
+    providers such a row is refused as absurd.
     """
     cache = pl.col("cached_input_tokens").fill_null(0) + pl.col("cache_write_tokens").fill_null(0)
     apart = anthropic & (cache > pl.col("input_tokens"))
+    if total is not None:
+        beside = total - pl.col("input_tokens") - pl.col("output_tokens")
+        apart = (
+            pl.when(beside == 0)
+            .then(pl.lit(value=False))
+            .when(beside == cache)
+            .then(pl.lit(value=True))
+            .otherwise(apart)
+        )
     return pl.when(apart).then(pl.col("input_tokens") + cache).otherwise("input_tokens")
 
 

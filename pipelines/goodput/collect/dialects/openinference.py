@@ -12,6 +12,7 @@ import polars as pl
 
 from goodput.collect.dialect import Dialect, Field, documents, texts
 from goodput.collect.dialects import genai
+from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.events import EXCEPTION, EventTime
 
 FIELDS = (
@@ -28,12 +29,14 @@ FIELDS = (
     Field("http_status", "int", ("http.response.status_code", "http.status_code")),
 )
 _ANSWER = "output.value"
+_TOTAL = "llm.token_count.total"
 _ANSWER_ID = r'[^\\]"id": ?"((?:chatcmpl|cmpl|resp|msg)[-_][^"\\]+)"'
 _FAILED_AT = EventTime("exception_ns", EXCEPTION)
 _OF_AN_ANSWER = ("response_id", "input_tokens", "output_tokens", "finish_reason", "event_ns", _ANSWER)
 _ALSO = (
     *texts("llm.invocation_parameters", "llm.provider", "llm.system", "server.address", "server.port"),
     *documents(_ANSWER),
+    Wanted(_TOTAL, "int"),
 )
 
 
@@ -48,9 +51,11 @@ def _finish(frame: pl.DataFrame) -> pl.DataFrame:
     is_streamed = pl.when(pl.col("event_ns").is_not_null()).then(pl.lit(value=True)).otherwise(flag)
     unended = genai.no_end(is_streamed & pl.col("finish_reason").is_null(), anthropic)
     return frame.with_columns(
+        # a failed call has no answer that names the model: what was asked for
+        model=pl.coalesce("model", parameters.str.json_path_match("$.model")),
         layer=pl.when(genai.IN_GATEWAY).then(pl.lit("gateway")).otherwise(pl.lit("client")),
         ended_ns=pl.when(~outlived.fill_null(value=False)).then("end_ns").otherwise(_FAILED_AT.column),
-        input_tokens=genai.whole_input(anthropic),
+        input_tokens=genai.whole_input(anthropic, pl.col(_TOTAL)),
         response_id=pl.coalesce("response_id", pl.col(_ANSWER).str.extract(_ANSWER_ID)),
         first_token_ns=pl.col("event_ns"),
         streamed=is_streamed,
