@@ -93,6 +93,7 @@ def compare(goodput: Run, tmp_path: Path) -> Callable[..., Any]:
         done: Sequence[Row] = (),
         of_workloads: Sequence[Row] = (),
         pruned: Sequence[Row] = (),
+        workloads: Sequence[Row] = (),
     ) -> Any:
         starts = [START + timedelta(seconds=n * WINDOW_S) for n in range(windows)]
         overall = [
@@ -103,8 +104,9 @@ def compare(goodput: Run, tmp_path: Path) -> Callable[..., Any]:
             for name, table in tables.items():
                 connection.register("given", pa.Table.from_pylist(list(table), schema=arrow_schema(name)))
                 connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given")
-            connection.register("given", pa.Table.from_pylist(list(pruned), schema=PARAMETERS["pruned"].schema))
-            connection.execute("CREATE OR REPLACE TABLE pruned AS FROM given")
+            for name, settings in {"pruned": pruned, "workloads": workloads}.items():
+                connection.register("given", pa.Table.from_pylist(list(settings), schema=PARAMETERS[name].schema))
+                connection.execute(f"CREATE OR REPLACE TABLE {name} AS FROM given")
         arguments = asked or ("--by", "route", "A", "B", "--format", "json")
         ended = goodput("compare", *arguments, "--lake", str(tmp_path), ask=False)
         return json.loads(ended.stdout) if "json" in arguments else ended
@@ -257,10 +259,10 @@ def test_a_step_that_a_bound_divides_is_shared_by_time(compare: Run) -> None:
     assert (rate["a"], rate["b"]) == (pytest.approx(30 / 5), pytest.approx(60 / 12))
     assert rate["a_ci_low"] == pytest.approx((30 - 1.959964 * 30**0.5) / 5)  # of one window: as so many requests
     # what is divided, without the whole step of 9:00:10: 1 + 0.4, 0.25 + 0.1 and 0.05 + 0.02
-    assert "other money beside requests in these, $1.82, is an estimate" in found["cut"]
+    assert "other money beside requests in these, $1.82, is an estimate" in found["divided"]
     assert "$1.82" in compare(rows, *asked, windows=3, spent=spent).stdout
     whole = compare(rows, "--before", at(10), "--after", at(10), "--format", "json", windows=3, spent=spent)
-    assert (whole["cut"], [side["time_s"] for side in whole["sides"]]) == (None, [10, 20])
+    assert (whole["divided"], [side["time_s"] for side in whole["sides"]]) == (None, [10, 20])
 
 
 def test_bounds_cut_the_time_and_the_money_of_two_routes(compare: Run) -> None:
@@ -1042,6 +1044,25 @@ def test_a_window_that_telemetry_covers_in_part_has_its_observed_seconds(compare
     asked = ("--before", half, "--after", half, "--format", "json")
     found = compare(rows, *asked, windows=3, of_workloads=edges)
     assert [side["time_s"] for side in found["sides"]] == [22.5, 20.5]
+
+
+@pytest.mark.parametrize(
+    ("rule", "said"),
+    [
+        ({"unit": "session"}, "Here each request counts; goodput counts sessions of chat."),
+        (
+            {"unit": "request", "gate": "quality", "unlabelled": "fail"},
+            "in goodput they all fail, as its settings say.",
+        ),
+        ({"unit": "request", "gate": "quality", "unlabelled": "estimate"}, None),
+    ],
+)
+def test_what_goodput_counts_otherwise_is_said(compare: Run, rule: Row, said: str | None) -> None:
+    rules = [{"workload": "chat", **rule}, {"workload": "rag", "unit": "session"}]  # of rag no request is compared
+    counted = compare(WORKED, workloads=rules)["counted"]
+    assert counted is None if said is None else counted.endswith(said)
+    table = compare(WORKED, "--by", "route", "A", "B", workloads=rules).stdout
+    assert (said is None) == ("Here" not in table)
 
 
 SLOWLY = [45, 45, 44, 43, 41, 39, 37, 36, 35, 35]

@@ -32,13 +32,15 @@ class Comparison:
     """Both sides, what their cost contains, rows of `compared` and `compared_slices`, what would decide, verdict.
 
     `beside` says how many requests are on neither side because they report no value of the column.
-    `cut` says how much money was divided by time, as a bound lies within a step of the ledger.
+    `divided` says how much money was divided by time, as a bound lies within a step of the ledger.
+    `counted` says of which workloads `goodput` counts something else: sessions, or unlabelled answers by a policy.
     `drift` says that slow change is in the differences and not in their intervals, where windows show it.
     """
 
     sides: list[Row]
     beside: str | None
-    cut: str | None
+    divided: str | None
+    counted: str | None
     cost_contains: str
     metrics: list[Row]
     slices: list[Row]
@@ -84,9 +86,9 @@ def compared(connection: duckdb.DuckDBPyConnection, sides: Sides, bounds: Mappin
     described = [_side(found[side], name) for side, name in zip("AB", sides.names, strict=True)]
     metrics, slices, (drift,) = (rows(connection, sql_file(answer).text) for answer in _ANSWERS)
     words = verdict(metrics, slices, found, sides.names)
-    beside, cut = _beside(connection, sides), _cut(connection)
+    notes = _beside(connection, sides), _divided(connection), _counted(connection)
     return Comparison(
-        described, beside, cut, _COST_CONTAINS, metrics, slices, undecided(metrics, found), drifting(drift), words
+        described, *notes, _COST_CONTAINS, metrics, slices, undecided(metrics, found), drifting(drift), words
     )
 
 
@@ -108,7 +110,7 @@ def _beside(connection: duckdb.DuckDBPyConnection, sides: Sides) -> str | None:
     )
 
 
-def _cut(connection: duckdb.DuckDBPyConnection) -> str | None:
+def _divided(connection: duckdb.DuckDBPyConnection) -> str | None:
     asked = "SELECT abs(coalesce(sum(cut_usd), 0)) AS usd FROM compared_beside"
     ((usd,),) = (row.values() for row in rows(connection, asked))
     if not usd:
@@ -117,6 +119,23 @@ def _cut(connection: duckdb.DuckDBPyConnection) -> str | None:
         "Sides begin or end within steps of the ledger: their part of the idle time and other money beside requests in"
         f" these, ${significant(usd, 3)}, is an estimate, divided by time as if it were even within a step."
     )
+
+
+def _counted(connection: duckdb.DuckDBPyConnection) -> str | None:
+    asked = rows(
+        connection,
+        "SELECT DISTINCT workload, unit, unlabelled FROM workloads "
+        "WHERE workload IN (SELECT workload FROM side_rows WHERE side IS NOT NULL AND bucket IS NULL) ORDER BY ALL",
+    )
+    of_sessions = sorted({row["workload"] for row in asked if row["unit"] == "session"})
+    by_policy = [row for row in asked if row["unlabelled"] in {"fail", "pass"}]
+    lines = [f"Here each request counts; goodput counts sessions of {', '.join(of_sessions)}."] if of_sessions else []
+    lines += [
+        f"Here unlabelled answers of {row['workload']} are estimated by those that were judged; in goodput they all"
+        f" {row['unlabelled']}, as its settings say."
+        for row in by_policy
+    ]
+    return " ".join(lines) or None
 
 
 def _bounded(bounds: Mapping[str, object]) -> str:

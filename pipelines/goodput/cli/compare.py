@@ -93,8 +93,10 @@ def _print(found: Comparison, out: Console) -> None:
         out.print(f"{side['side']}: {side['name']}: {side['n']} requests in {lasted} s{labels}{_spent(side)}{low_n}")
     if found.beside is not None:
         out.print(found.beside)
-    if found.cut is not None:
-        out.print(found.cut)
+    if found.divided is not None:
+        out.print(found.divided)
+    if found.counted is not None:
+        out.print(found.counted)
     out.print()
     measures = ("metric", "A", "B", "B - A", "better")
     out.print(table(measures, _lines(found), out.width))
