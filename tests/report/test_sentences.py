@@ -525,6 +525,36 @@ def test_a_leak_has_the_interval_that_waste_has() -> None:
 
 
 @pytest.mark.parametrize(
+    ("buckets", "said"),
+    [
+        ({"accepted": 6.0, "idle": 2.0}, "Of $8.00, 25.0 % was not for accepted answers. Largest: idle $2.00."),
+        # what nobody judged may be neither
+        (
+            {"accepted": 1.0, "unlabelled": 5.0, "idle": 2.0},
+            "Of $8.00, at least 25.0 % was not for accepted answers. Largest: idle $2.00.",
+        ),
+        (
+            {"accepted": 1.0, "unlabelled": 5.0},
+            "All of $6.00 went into answers that were accepted or are not judged yet.",
+        ),
+        # a share of what credits have made less, or negative, is none
+        (
+            {"accepted": -1.0, "idle": -29.0, "unattributed": -6.0},
+            "Of -$36.00, credits included, -$35.00 was not for accepted answers. Largest: idle -$29.00, unattributed -$6.00.",
+        ),
+        (
+            {"accepted": 5.0, "idle": 4.0, "unattributed": -6.0},
+            "Of $3.00, credits included, -$2.00 was not for accepted answers. Largest: unattributed -$6.00, idle $4.00.",
+        ),
+    ],
+)
+def test_what_was_not_for_accepted_answers_is_a_share_only_where_it_can_be(
+    buckets: dict[str, float], said: str
+) -> None:
+    assert CHARTS["money_totals"].answer([bucket(name, usd) for name, usd in buckets.items()]) == said
+
+
+@pytest.mark.parametrize(
     ("usd", "written"),
     [
         (6182.155, "$6,182.16"),  # in binary a little below the half cent: a browser writes the same

@@ -18,16 +18,26 @@ def _answer(found: Rows) -> str:
 
 def _leaks(found: Rows) -> str:
     total = sum(row["usd"] for row in found)
-    leaks = sorted((row for row in found if row["bucket"] not in _KEPT and row["usd"] > 0), key=lambda row: -row["usd"])
+    leaks = sorted(
+        (row for row in found if row["bucket"] not in _KEPT and row["usd"]), key=lambda row: -abs(row["usd"])
+    )
     if not leaks:
         return f"All of {dollars(total)} went into answers that were accepted or are not judged yet."
     parts = [
         f"{row['bucket'].replace('_', ' ')} {dollars(row['usd'])}{dollars_within(row['low_usd'], row['high_usd'])}"
         for row in leaks[:3]
     ]
+    return f"Of {dollars(total)}, {_share(found, leaks, total)}. Largest: {', '.join(parts)}."
+
+
+def _share(found: Rows, leaks: Rows, total: float) -> str:
+    """The share that was not for accepted answers; of money that credits are part of, dollars."""
     lost = sum(row["usd"] for row in leaks)
-    share = percent(lost / total if total else None)
-    return f"Of {dollars(total)}, {share} was not for accepted answers. Largest: {', '.join(parts)}."
+    if any(row["usd"] < 0 for row in found):
+        return f"credits included, {dollars(lost)} was not for accepted answers"
+    unjudged = sum(row["usd"] for row in found if row["bucket"] == "unlabelled")
+    least = "at least " if percent(unjudged / total) != percent(0) else ""
+    return f"{least}{percent(lost / total)} was not for accepted answers"
 
 
 def _spec() -> Picture:
