@@ -13,6 +13,7 @@ WITH readings AS (
 )
 SELECT replica, before_ns AS from_ns, sampled_ns AS until_ns
 FROM (SELECT *, lag(sampled_ns) OVER (PARTITION BY replica ORDER BY sampled_ns) AS before_ns FROM readings)
-WHERE before_ns IS NOT NULL AND (reset OR started_s * 1000000000 > before_ns)
+-- of two that lie further apart than an hour and its next, an hour sees one alone
+WHERE before_ns // 3600000000000 >= sampled_ns // 3600000000000 - 1 AND (reset OR started_s * 1000000000 > before_ns)
 UNION
 SELECT replica, before_ns, sampled_ns FROM replica_renewals

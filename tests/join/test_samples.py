@@ -284,6 +284,20 @@ def test_staleness_can_be_set() -> None:
     assert (increases(rows, staleness_s=59.0), increases(rows, staleness_s=60.0)) == ([None, None], [None, 3])
 
 
+@pytest.mark.parametrize("version", ["1", "2"], ids=["the same version", "an upgrade"])
+@pytest.mark.parametrize(("back_at", "increase"), [(2 * 3600 - 60, 7.0), (2 * 3600 + 60, None)])
+def test_a_counter_that_is_back_counts_alike_whichever_hours_are_computed_together(
+    version: str, back_at: int, increase: float | None
+) -> None:
+    """It stops in the first hour, and begins 30 s before it is read in the next hour, or in the one after that."""
+    before = [reading(at, at, "old", version="1") for at in (0, 60)]
+    series = "old" if version == "1" else "new"
+    back = [reading(back_at, 7, series, version=version, start=back_at - 30)]
+    alone, together = (sampled([*before, *back], hours) for hours in ([[0], [1], [2]], [[0, 1, 2]]))
+    assert alone == together
+    assert [row["increase"] for row in together if row["value"] == 7] == [increase]
+
+
 growths = st.lists(st.integers(0, 50), min_size=1, max_size=30)
 
 

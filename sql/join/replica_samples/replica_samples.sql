@@ -18,7 +18,8 @@ followed AS (
         *,
         lag(value) OVER series AS value_before,
         lag(bucket_counts) OVER series AS counts_before,
-        lag(sampled_ns) OVER series AS sampled_before_ns
+        -- one further back than the hour before is not there when the hour is computed alone
+        CASE WHEN lag(sampled_ns) OVER series // 3600000000000 >= sampled_ns // 3600000000000 - 1 THEN lag(sampled_ns) OVER series END AS sampled_before_ns
     FROM once
     WINDOW series AS (PARTITION BY series_id ORDER BY sampled_ns)
 ),
@@ -30,6 +31,7 @@ upgraded AS (
     JOIN once AS o
         ON o.layer = f.layer AND o.replica = f.replica AND o.metric = f.metric AND o.emitted = f.emitted AND o.labels = f.labels
         AND o.preference = f.preference AND o.version IS DISTINCT FROM f.version AND o.sampled_ns < f.sampled_ns
+        AND o.sampled_ns // 3600000000000 >= f.sampled_ns // 3600000000000 - 1
     WHERE f.sampled_before_ns IS NULL AND f.start_ns < f.sampled_ns AND f.sampled_ns - f.start_ns <= f.staleness_ns
     GROUP BY f.series_id, f.sampled_ns, f.start_ns
     HAVING max(o.sampled_ns) < f.start_ns
