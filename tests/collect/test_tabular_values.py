@@ -42,6 +42,15 @@ def test_trap_3_times_are_exact_nanoseconds(tmp_path: Path, text: str, unit: str
     assert read(tmp_path, f'start\n"{text}"\n', columns).frame["started_ns"].to_list() == [expected_ns]
 
 
+def test_a_time_may_be_so_much_later_than_the_file_says(tmp_path: Path) -> None:
+    columns = {
+        "started_at": {"column": "day", "unit": "%d/%m/%Y", "tz": "Europe/Berlin"},
+        "ended_at": {"column": "day", "unit": "%d/%m/%Y", "tz": "Europe/Berlin", "plus_s": 86400},
+    }
+    frame = read(tmp_path, "day\n02/01/2026\n", columns).frame
+    assert frame.select("started_ns", "ended_ns").row(0) == ((T0 + 82800) * 10**9, (T0 + 82800 + 86400) * 10**9)
+
+
 @pytest.mark.parametrize(
     ("text", "unit", "tz"),
     [

@@ -540,11 +540,13 @@ def test_a_leak_has_the_interval_that_waste_has() -> None:
         # a share of what credits have made less, or negative, is none
         (
             {"accepted": -1.0, "idle": -29.0, "unattributed": -6.0},
-            "Of -$36.00, credits included, -$35.00 was not for accepted answers. Largest: idle -$29.00, unattributed -$6.00.",
+            "Of -$36.00, credits included, -$35.00 was not for accepted answers. "
+            "Largest: idle -$29.00, unattributed -$6.00.",
         ),
         (
             {"accepted": 5.0, "idle": 4.0, "unattributed": -6.0},
-            "Of $3.00, credits included, -$2.00 was not for accepted answers. Largest: unattributed -$6.00, idle $4.00.",
+            "Of $3.00, credits included, -$2.00 was not for accepted answers. "
+            "Largest: unattributed -$6.00, idle $4.00.",
         ),
     ],
 )

@@ -359,6 +359,28 @@ session_id = "user_id"
     }
 
 
+def test_a_period_of_a_bill_has_two_ends(tmp_path: Path) -> None:
+    """Of a file with one date they are that and so much later."""
+    text = """
+[sources.bill]
+format = "csv"
+path = "*.csv"
+table = "cost_records"
+[sources.bill.columns]
+period_start = { column = "Date", unit = "%m/%d/%Y" }
+period_end = { column = "Date", unit = "%m/%d/%Y" }
+amount_usd = "Cost"
+pool = { column = "p", plus_s = 1 }
+"""
+    found = mistakes(write(tmp_path, text))
+    wrong, right = found["sources.bill.columns.period_end"]
+    assert wrong == "both ends of a period are 'Date', so that its whole cost falls on an instant"
+    assert right == 'period_end = { column = "Date", ..., plus_s = 86400 } where a line is of a day'
+    assert found["sources.bill.columns.pool.plus_s"] == ("1: this column is no time", "leave `plus_s` out")
+    mended = text.replace('%Y" }\namount', '%Y", plus_s = 86400 }\namount').replace(", plus_s = 1 }", " }")
+    assert load_settings(write(tmp_path, mended)).sources["bill"].columns["period_end"].plus_s == 86400
+
+
 @pytest.mark.parametrize("path", ["../*.csv", "a/../../*.csv", "/etc/*.csv"])
 def test_a_source_stays_below_the_landing_path(tmp_path: Path, path: str) -> None:
     text = f'[sources.bench]\nformat = "csv"\npath = "{path}"\n[sources.bench.columns]\n'

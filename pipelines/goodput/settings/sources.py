@@ -27,11 +27,15 @@ Constant = Annotated[str | int | float | bool, PlainValidator(_constant)]
 
 
 class MappedColumn(SettingsModel):
-    """One emitted column with its unit: a duration unit, or a time format (semantics of `columns`)."""
+    """One emitted column with its unit: a duration unit, or a time format (semantics of `columns`).
+
+    `plus_s`: seconds from a time that the file gives to the one that is meant, as from the day of a line to its end.
+    """
 
     column: str
     unit: str | None = None
     tz: str = "UTC"
+    plus_s: int = Field(default=0, ge=0)
 
 
 def _dotted(prefix: str, value: object) -> dict[str, object]:
@@ -104,11 +108,20 @@ def mapping_mistakes(name: str, source: TableSource) -> Iterator[Mistake]:
             yield from _no_column(f"{key}.{where}.{column}", column, source.table, where)
     for column, mapped in source.columns.items():
         if column in known or column.startswith(ATTRIBUTE):
-            yield from unit_mistakes(f"{key}.columns.{column}", known.get(column, "plain"), mapped)
+            kind = known.get(column, "plain")
+            yield from unit_mistakes(f"{key}.columns.{column}", kind, mapped)
+            if mapped.plus_s and kind != "time":
+                problem = f"{mapped.plus_s}: this column is no time"
+                yield Mistake(f"{key}.columns.{column}.plus_s", problem, "leave `plus_s` out")
     captured = path_groups(source)
     for needed in NEEDED[source.table]:
         if needed not in given and needed not in captured:
             yield Mistake(f"{key}.columns", f"{needed} is not mapped", f'{needed} = {{ column = "...", unit = "..." }}')
+    start, end = (source.columns.get(name) for name in ("period_start", "period_end"))
+    if start is not None and start == end:
+        problem = f"both ends of a period are {end.column!r}, so that its whole cost falls on an instant"
+        right = f'period_end = {{ column = "{end.column}", ..., plus_s = 86400 }} where a line is of a day'
+        yield Mistake(f"{key}.columns.period_end", problem, right)
     if source.table == "quality_labels" and not {*given, *captured} & {*SUBJECTS}:
         yield Mistake(f"{key}.columns", "no column identifies what a label judges", "one of " + ", ".join(SUBJECTS))
 

@@ -93,7 +93,7 @@ class CanonicalTable:
     def _read(self, text: pl.Expr, name: str, mapped: MappedColumn, units: dict[str, str]) -> pl.Expr:
         unit = units.get(mapped.column, mapped.unit)
         if unit is not None and self._kinds[name] == "time":
-            return time_ns(text, unit, mapped.tz)
+            return time_ns(text, unit, mapped.tz) + mapped.plus_s * 10**9
         if unit is not None and self._kinds[name] == "duration":
             return duration_s(text, unit)
         return plain(text.str.to_lowercase() if name in _LOWER_CASE else text, self._type(name))
