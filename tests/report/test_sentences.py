@@ -669,6 +669,18 @@ def test_costs_most_is_said_only_where_intervals_show_it(half: float | None, why
     )
 
 
+def test_idle_money_of_nobody_makes_no_answer_of_unknown_callers_dear() -> None:
+    """Their row holds it, over all; within a workload it does not."""
+    answer = CHARTS["slice_totals"].answer
+    nobody = priced("unknown", None, 0.025, wasted_usd=17.0, cost_usd=20.0)
+    said = answer([nobody, priced("a", None, 0.009, wasted_usd=0.5), priced("b", None, 0.008)])
+    assert said.startswith("An accepted answer of a costs most: $0.00900 ")
+    assert "Most is lost at a: $0.500 of $1.00" in said
+    assert answer([nobody]) == "None has a price; fewest were accepted of unknown: 90.0 %."
+    within = [priced("unknown", "chat", 0.02), priced("a", "chat", 0.009)]
+    assert "unknown's cost most" in answer([nobody, priced("a", None, 0.009), priced("b", None, 0.008), *within])
+
+
 def test_what_tells_tenants_apart_within_workloads_is_named_where_nothing_does() -> None:
     answer = CHARTS["slice_totals"].answer
     of_all = answer([priced("a", None, 0.02), priced("b", None, 0.01)])

@@ -29,7 +29,7 @@ def _answer(found: Rows) -> str:
     priced = _dearest_first(beside)
     if not priced:
         worst = min(beside, key=lambda row: 1 if row["ratio"] is None else row["ratio"])
-        return f"No cost is known; fewest were accepted of {worst['name']}: {percent(worst['ratio'])}."
+        return f"None has a price; fewest were accepted of {worst['name']}: {percent(worst['ratio'])}."
     text = _dearest(priced)
     if len(priced) == 1 < len(beside):
         text += " No other has a price."
@@ -46,7 +46,13 @@ def _answer(found: Rows) -> str:
 
 
 def _dearest_first(found: Rows) -> Rows:
-    return sorted((row for row in found if row["price_usd"] is not None), key=lambda row: -row["price_usd"])
+    priced = (row for row in found if row["price_usd"] is not None and not _has_money_of_nobody(row))
+    return sorted(priced, key=lambda row: -row["price_usd"])
+
+
+def _has_money_of_nobody(row: Row) -> bool:
+    """Whose requests name no tenant or attribute share a row with idle time that nobody asked for: it is no price."""
+    return bool(row["name"] == "unknown" and row["within"] is None and row["divided_by"] != "workload_route")
 
 
 def _dearest(priced: Rows) -> str:
