@@ -285,6 +285,18 @@ def test_what_a_price_leaves_out_and_why_others_are_missing_is_said() -> None:
     assert money.endswith("2 parts of the work had no price and may have cost more: shares leave them out.")
 
 
+def test_a_judge_s_lowest_share_names_the_model_where_a_workload_has_several() -> None:
+    def judge(workload: str, model: str | None, ratio: float) -> dict[str, Any]:
+        shares = {"ratio": ratio, "low": None, "high": None, "judged": 10, "answered": 100}
+        return {"workload": workload, "model": model, "evaluator": "judge", **shares}
+
+    answer, good = CHARTS["judged_answers"].answer, judge("rag", "m", 0.9)
+    one = "Lowest: judge passes 50.0 % of the answers of chat{}, by 10 judgements of 100 answers."
+    assert answer([good, judge("chat", "bad", 0.5)]) == one.format("")
+    assert answer([good, judge("chat", "bad", 0.5), judge("chat", "m", 0.9)]) == one.format(" by bad")
+    assert answer([judge("chat", None, 0.5), judge("chat", "m", 0.9)]) == one.format(" by an unknown model")
+
+
 def test_a_summary_says_which_charts_are_of_all() -> None:
     values = dict.fromkeys(Slice.__dataclass_fields__) | {"choice": 1, "workload": "batch"}
     one = Slice(**values)

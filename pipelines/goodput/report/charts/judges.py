@@ -12,9 +12,11 @@ def _answer(found: Rows) -> str:
         return "Nobody drew the judged answers at random: their share says nothing of all answers."
     worst = min(known, key=lambda row: row["ratio"])
     ends = within(worst["low"], worst["high"])
+    models = {row["model"] for row in found if row["workload"] == worst["workload"]}
+    by_model = f" by {worst['model'] or 'an unknown model'}" if len(models) > 1 else ""
     return (
         f"Lowest: {worst['evaluator']} passes {percent(worst['ratio'])}{ends} of the answers "
-        f"of {worst['workload']}, by {counted(worst['judged'], 'judgement')} of {counted(worst['answered'], 'answer')}."
+        f"of {worst['workload']}{by_model}, by {counted(worst['judged'], 'judgement')} of {counted(worst['answered'], 'answer')}."
     )
 
 
