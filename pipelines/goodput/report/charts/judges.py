@@ -16,7 +16,8 @@ def _answer(found: Rows) -> str:
     by_model = f" by {worst['model'] or 'an unknown model'}" if len(models) > 1 else ""
     return (
         f"Lowest: {worst['evaluator']} passes {percent(worst['ratio'])}{ends} of the answers "
-        f"of {worst['workload']}{by_model}, by {counted(worst['judged'], 'judgement')} of {counted(worst['answered'], 'answer')}."
+        f"of {worst['workload']}{by_model}, by {counted(worst['judged'], 'judgement')} of "
+        f"{counted(worst['answered'], 'answer')}."
     )
 
 
