@@ -21,6 +21,7 @@ from goodput.measure.gates import gate_order
 from goodput.measure.slices import SETTINGS_TABLES as SLICES
 from goodput.measure.slices import all_slices
 from goodput.measure.windows import Measured, session_reach_h
+from goodput.plumbing.node import request_reach_h
 from goodput.plumbing.parameters import as_rows
 from goodput.plumbing.sql_files import compute, connect, read_parts
 from goodput.settings.model import Settings, Workload
@@ -206,6 +207,7 @@ def measure(settings: Settings, parts: Parts, grains: Sequence[int], stretch: St
         "step_s": math.gcd(*grains),
         "base_s": base_s,
         "session_reach_h": session_reach_h(settings),
+        "request_reach_h": request_reach_h(settings),
         "observed_from_ns": stretch.observed_ns[0],
         "observed_until_ns": stretch.observed_ns[1],
     }

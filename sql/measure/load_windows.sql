@@ -2,6 +2,7 @@
 -- grain: window_start, workload, pool, route
 -- reads: attempts, gates, measured_range, requests, window_options
 -- By arrival, not by completion: under overload the two drift apart, and what arrives is the load.
+-- What lies further back than a request reaches from its end may or may not have been read: it never counts.
 WITH timed AS MATERIALIZED (
     SELECT
         epoch_us(arrived_at) // 1000000 // base_s * base_s AS start_s,
@@ -14,6 +15,7 @@ WITH timed AS MATERIALIZED (
     CROSS JOIN window_options
     -- the load of a window that was not wholly observed is unknown
     WHERE start_s >= from_s AND start_s < until_s
+        AND start_s + base_s > (epoch_us(coalesce(ended_at, arrived_at)) // 3600000000 - request_reach_h) * 3600
         AND start_s * 1000000000 >= observed_from_ns AND (start_s + base_s) * 1000000000 <= observed_until_ns
 ),
 arrived AS MATERIALIZED (
@@ -91,7 +93,9 @@ at_work AS (
         FROM (
             SELECT DISTINCT
                 workload, coalesce(pool, 'unknown') AS pool, coalesce(route, 'unknown') AS route, replica,
-                greatest(epoch_us(started_at) // 1000000, from_s) // base_s * base_s AS first_s,
+                greatest(
+                    epoch_us(started_at) // 1000000, from_s, (epoch_us(coalesce(ended_at, started_at)) // 3600000000 - request_reach_h) * 3600
+                ) // base_s * base_s AS first_s,
                 least(epoch_us(coalesce(ended_at, started_at)) // 1000000, until_s - 1) // base_s * base_s AS last_s,
                 base_s
             FROM attempts

@@ -247,3 +247,11 @@ def test_the_binding_gate_is_the_one_whose_removal_accepts_most(tmp_path: Path) 
 def test_no_cost_is_unknown_cost(tmp_path: Path) -> None:
     row = row_of(windows(tmp_path, [judged("a", "failed")], Settings()))
     assert (row["cost_usd"], row["cost_per_accepted_usd"]) == (None, None)
+
+
+@pytest.mark.parametrize("window_s", [300, 3600])
+def test_a_request_is_under_way_no_further_back_than_requests_reach(tmp_path: Path, window_s: int) -> None:
+    """Three and a half hours long, where a request lives an hour: of its hours the last two alone can read it."""
+    request = judged("r", "accepted", 3.6 * 3600, start=0.1 * 3600)
+    found = windows(tmp_path, [request], one_workload(), (window_s,), hours=4).filter(slice="overall")
+    assert sorted(found["window_start"]) == [at(start) for start in range(2 * 3600, 3 * 3600 + 2160 + 1, window_s)]

@@ -197,7 +197,7 @@ def _rows(connection: duckdb.DuckDBPyConnection, table: str, without: Sequence[s
 
 
 def window_options(context: Context, batch: Batch) -> pa.Table:
-    """Step and base length of windows, reach of a session, and when telemetry was observed."""
+    """Step and base length of windows, reach of sessions and requests, and when telemetry was observed."""
     first_ns, last_ns = context.observed_ns
     return as_rows(
         "window_options",
@@ -205,6 +205,7 @@ def window_options(context: Context, batch: Batch) -> pa.Table:
             "step_s": math.gcd(*batch.grains),
             "base_s": min(batch.settings.windows_s),
             "session_reach_h": session_reach_h(batch.settings),
+            "request_reach_h": context.request_reach_h,
             "observed_from_ns": first_ns,
             "observed_until_ns": last_ns,
         },

@@ -90,11 +90,11 @@ PARAMETERS: Mapping[str, Parameter] = {
         "How many requests, or attempts, of a partition are held at once; one row.", [("max_exact_requests", _INT)]
     ),
     "window_options": _parameter(
-        "Step and base length of windows, reach of a session, and when telemetry was observed; one row.",
+        "Step and base length of windows, reach of sessions and requests, and when telemetry was observed; one row.",
         [
             ("step_s", _INT),
             ("base_s", pa.int32()),
-            ("session_reach_h", _INT),
+            *_columns(("session_reach_h", "request_reach_h"), _INT),
             *_columns(("observed_from_ns", "observed_until_ns"), _INT),
         ],
     ),

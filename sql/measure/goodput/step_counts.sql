@@ -52,6 +52,7 @@ arrived AS (
     CROSS JOIN measured_range
     CROSS JOIN window_options
     WHERE arrived_s >= from_s AND arrived_s < until_s
+        AND coalesce(arrived_s // 3600 >= ended_s // 3600 - request_reach_h, true) -- else it may or may not have been read
     GROUP BY ALL
 )
 SELECT * FROM ended UNION ALL BY NAME SELECT * FROM arrived
