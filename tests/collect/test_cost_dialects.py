@@ -154,6 +154,11 @@ def test_a_charge_with_an_empty_cell_is_a_charge_for_the_contract_to_judge(tmp_p
     assert {row["billing_period_start_ns"] for row in kept} == {NINE_NS - 19 * 24 * HOUR_NS - 9 * HOUR_NS}
 
 
+def test_a_bill_whose_cost_is_the_word_null_is_for_the_contract_to_judge(tmp_path: Path) -> None:
+    found = charge(tmp_path, EffectiveCost="NULL", ChargePeriodStart="NULL")
+    assert (found["amount_usd"], found["period_start_ns"]) == (None, None)
+
+
 def test_versions_of_focus_name_the_provider_differently(tmp_path: Path) -> None:
     newer = {**CHARGE, "ServiceProviderName": "AWS", "HostProviderName": "AWS"}
     del newer["ProviderName"]

@@ -127,6 +127,34 @@ def test_columns_come_from_mapping_then_path_then_constants(tmp_path: Path) -> N
     assert all({name: row[name] for name in same} == same for row in rows)
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])
+def test_texts_that_the_source_says_are_no_value(tmp_path: Path, form: str) -> None:
+    path, columns = tmp_path / "file", {"started_at": START, "input_tokens": "n", "model": "m", "attributes.team": "t"}
+    rows = [
+        {"start": "1", "n": "NULL", "m": "NULL", "t": "-"},
+        {"start": "2", "n": "5", "m": "null", "t": "-x"},
+        {"start": "3", "n": "-", "m": None, "t": None},
+    ]
+    frame = pl.DataFrame(rows)
+    written = {"csv": frame.write_csv, "jsonl": frame.write_ndjson, "parquet": frame.write_parquet}
+    written[form](path)
+    source = TableSource.model_validate({"format": form, "path": "*", "columns": columns, "nulls": ["NULL", "-"]})
+    [block] = read_table(LandedFile(path, tmp_path, "log"), source, FileLimits())
+    assert not block.refused
+    found = block.tables["serving_records"]
+    assert found["input_tokens"].to_list() == [None, 5, None]
+    assert found["model"].to_list() == [None, "null", None]  # as it is written: another text is a value
+    assert [json.loads(text or "{}") for text in found["attributes"]] == [{}, {"team": "-x"}, {}]
+
+
+def test_without_such_a_list_a_word_is_a_value(tmp_path: Path) -> None:
+    found = read(
+        tmp_path, "start,m,n\n1,NULL,NULL\n2,NULL,5\n", {"started_at": START, "model": "m", "input_tokens": "n"}
+    )
+    assert found.frame["model"].to_list() == ["NULL"]
+    assert found.rules == {2: "input_tokens_unreadable"}
+
+
 def test_a_path_that_gives_no_value_of_its_column_refuses_the_file(tmp_path: Path) -> None:
     with pytest.raises(SourceRefused) as error:
         read(tmp_path, "start\n1\n", captures={"preemptions": "often", "streamed": "maybe"})

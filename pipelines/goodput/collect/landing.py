@@ -24,7 +24,7 @@ from goodput.plumbing.pseudonyms import Pseudonyms
 from goodput.settings.model import FileLimits, Settings
 from goodput.settings.sources import compiled_pattern
 
-READER_VERSION = 14  # raised when a reader gives other rows for the same bytes: everything is then read anew
+READER_VERSION = 15  # raised when a reader gives other rows for the same bytes: everything is then read anew
 
 HEAD_BYTES = 4096
 _READ_BYTES = 2 * 2**20

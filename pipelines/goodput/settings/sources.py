@@ -14,7 +14,7 @@ from pydantic import Field, PlainValidator, field_validator
 
 from goodput.errors import Mistake
 from goodput.settings.columns import ATTRIBUTE, NEEDED, SUBJECTS, mappable_columns, unit_mistakes
-from goodput.settings.settings_model import SettingsModel, Unusable
+from goodput.settings.settings_model import Names, SettingsModel, Unusable
 
 
 def _constant(value: object) -> object:
@@ -53,6 +53,7 @@ class TableSource(SettingsModel):
     path_pattern: str | None = None
     table: Literal["attempts", "quality_labels", "ops_events", "cost_records"] = "attempts"
     constants: dict[str, Constant] = Field(default_factory=dict)
+    nulls: Names = ()  # texts that stand for no value, in any column
     columns: dict[str, MappedColumn]
 
     @field_validator("columns", mode="before")

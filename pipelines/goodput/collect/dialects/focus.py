@@ -1,7 +1,8 @@
 """FOCUS cost and usage, versions 1.0 to 1.3 (FOCUS_Spec, datasets/cost_and_usage): CSV, Parquet or JSON rows.
 
 The cost is EffectiveCost, which spreads a commitment over what it covers, and belongs to its charge period: a
-correction of a closed billing period comes in a later one. What of a commitment stays unused costs too.
+correction of a closed billing period comes in a later one. What of a commitment stays unused costs too. A value that is
+not there is NULL (specification/attributes/null_handling): of CSV files an empty cell, or the word.
 """
 
 import polars as pl

@@ -6,6 +6,7 @@ Only renaming, typing and saying what a label judges belong here; what follows f
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import polars as pl
 
@@ -50,6 +51,7 @@ class CanonicalTable:
     def frame(self, block: TextBlock) -> tuple[pl.DataFrame, list[RefusedRow]]:
         """Rows of the contract without `source_id`, and the rows that hold an unreadable cell."""
         mapped = self._source.canonical
+        block = self._without_nulls(block)
         values = block.cells.select(
             self._read(pl.col(column.column), name, column, block.units).alias(name) for name, column in mapped.items()
         )
@@ -70,6 +72,13 @@ class CanonicalTable:
         if not bad.any():
             return shaped, []
         return shaped.filter(~bad), self._refused(block, unreadable, bad)
+
+    def _without_nulls(self, block: TextBlock) -> TextBlock:
+        """The block with no value in cells whose text stands for none."""
+        if not self._source.nulls:
+            return block
+        cells = block.cells.with_columns(pl.when(~pl.all().is_in(self._source.nulls)).then(pl.all()))
+        return replace(block, cells=cells)
 
     def _attributes(self, block: TextBlock) -> pl.Series:
         """By the settings' names for them: columns, else what the path gives; kept columns by their own names."""
