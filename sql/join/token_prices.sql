@@ -19,6 +19,7 @@ WITH dated_lists AS (
     FROM price_lines AS p
     JOIN source_files AS f USING (source_id)
     CROSS JOIN price_rules AS r
+    WHERE NOT f.is_past  -- where a list was moved from says nothing of it any more
 ),
 newest AS (
     SELECT * FROM dated_lists

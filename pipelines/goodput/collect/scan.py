@@ -126,7 +126,8 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     looked = _index_rows(kept_rows, looks, reading, listed_ns)
     found.looked = looked.height
     _take_new(found, looks, set(looked.join(ids, on="source_id", how="semi")["source_id"]))
-    found.returned = _returned(sources, source_places.read(lake), looked)
+    places = source_places.read(lake)
+    found.returned = _returned(sources, places, looked)
     present = pl.concat([known.select("source_id"), looked.select("source_id")])
     if present.height == listing.files.height and looked.filter(modified_ns=0).is_empty():
         found.settled, found.present = listed, set(present["source_id"])
@@ -134,11 +135,10 @@ def scan(lake: Lake, settings: Settings) -> Scan:
     found.mended = set(absent.filter(pl.col("status") == "refused")["source_id"])
     found.superseded_by = _superseded(found.new, absent.filter(pl.col("status") == "read"), reread)
     homes = [(identity.source_id, file.landing_name, file.relative_path) for file, identity in found.new]
-    home = pl.concat(
-        [sources.select(source_places.KEY), pl.DataFrame(homes, schema=source_places.SCHEMA, orient="row")]
-    )
+    home = sources.select(source_places.KEY)
+    home = pl.concat([home, pl.DataFrame(homes, schema=home.schema, orient="row")])
     lie = pl.concat([rows.select(source_places.KEY) for rows in (known, looked)])
-    found.removed = source_places.add(lake, lie.join(home, on=source_places.KEY, how="anti"))
+    found.removed = source_places.remember(lake, _places(home, places, lie))
     others = index.filter(~pl.col("row").is_in(known["row"].implode())).drop("row")
     found.removed += _remember(lake, others, looked)
     return found
@@ -217,10 +217,24 @@ def _take_new(found: Scan, looks: list[_Look], in_ledger: set[str]) -> None:
 def _returned(sources: pl.DataFrame, places: pl.DataFrame, looked: pl.DataFrame) -> set[str]:
     """Known sources found at a path where another one was read, or found again, after them."""
     read = sources.select("source_id", "ingested_ns")
-    lain = pl.concat([sources.select(places.columns), places]).join(read, on="source_id")
+    lain = pl.concat([rows.select(source_places.KEY) for rows in (sources, places)]).join(read, on="source_id")
     last = lain.group_by(_KEY).agg(last_ns=pl.col("ingested_ns").max())
     known = looked.select("source_id", *_KEY).join(read, on="source_id")
     return set(known.join(last, on=_KEY).filter(pl.col("ingested_ns") < pl.col("last_ns"))["source_id"])
+
+
+def _places(home: pl.DataFrame, places: pl.DataFrame, lie: pl.DataFrame) -> pl.DataFrame:
+    """Where sources lie beside their home, and the places that they were moved from.
+
+    A source that lies nowhere was deleted, and one of a landing zone without files may only not be mounted: where it
+    lay goes on saying what it is.
+    """
+    lain = pl.concat([home, places.select(source_places.KEY)]).unique()
+    elsewhere = lain.join(lie, on=source_places.KEY, how="anti").join(lie, on="source_id", how="semi")
+    past = elsewhere.join(lie, on="landing", how="semi")
+    back = lie.join(places.filter("is_past"), on=source_places.KEY, how="semi")
+    beside = pl.concat([lie.join(home, on=source_places.KEY, how="anti"), back]).unique()
+    return pl.concat([past.with_columns(is_past=pl.lit(value=True)), beside.with_columns(is_past=pl.lit(value=False))])
 
 
 def _superseded(

@@ -97,10 +97,16 @@ def source_files(context: Context, _batch: Batch | None = None) -> pa.Table:
     lake = context.lake
     home = _with_decoded(source_ledger.read_frame(lake, ["landing", "path", "reader", "reason", *_KNOWN_BY]))
     home = home.with_columns(is_whole=pl.col("reason").is_null()).drop("reason")
-    copies = source_places.read(lake).join(home.drop("landing", "path"), on="source_id")
-    lain = _in_present_zones(pl.concat([home, copies.select(home.columns)]), context.settings).unique()
+    lain = _in_present_zones(_lain(home, source_places.read(lake)), context.settings).unique()
     columns = ["source_id", "landing", "path", "plain_path", "content_hash", "reader", "ingested_ns", "is_whole"]
-    return lain.with_columns(plain_path=_PLAIN_PATH).select(columns).to_arrow()
+    return lain.with_columns(plain_path=_PLAIN_PATH).select(*columns, "is_past").to_arrow()
+
+
+def _lain(home: pl.DataFrame, places: pl.DataFrame) -> pl.DataFrame:
+    """Sources at the places where they were read and at all others, with `is_past`."""
+    read = home.join(places, on=source_places.KEY, how="left").with_columns(pl.col("is_past").fill_null(value=False))
+    beside = places.join(home, on=source_places.KEY, how="anti").join(home.drop("landing", "path"), on="source_id")
+    return pl.concat([read, beside.select(read.columns)])
 
 
 def _with_decoded(sources: pl.DataFrame) -> pl.DataFrame:
@@ -124,7 +130,7 @@ def _in_present_zones(places: pl.DataFrame, settings: Settings) -> pl.DataFrame:
 
 
 def places(context: Context, _partition: str) -> object:
-    """Where else bills and price lists lie, whose paths say what they are, and in which order one path held them.
+    """Where else bills and price lists lie or lay, whose paths say what they are; in which order one path held them.
 
     A file and its compressed copy have one path, and one content wherever they lie.
     """
@@ -134,13 +140,12 @@ def places(context: Context, _partition: str) -> object:
     )
     copies = source_places.read(context.lake).join(dated, on="source_id", how="semi")
     order = ["landing", "path", "ingested_ns", "source_id"]
-    elsewhere = copies.join(dated.select("source_id", "ingested_ns"), on="source_id")
-    lain = _in_present_zones(pl.concat([dated.select(order), elsewhere.select(order)]), context.settings).unique()
+    lain = _in_present_zones(_lain(dated.select(order), copies).select(order), context.settings).unique()
     lain = lain.with_columns(path=_PLAIN_PATH)
     several = lain.filter(pl.len().over("landing", "path") > 1).sort(order)
     alike = dated.filter(pl.len().over("content_hash") > 1).sort("content_hash", "ingested_ns", "source_id")
     orders = [*several["source_id"].to_list(), *alike["source_id"].to_list()]
-    return sorted(copies.select(source_places.KEY).iter_rows()), orders
+    return sorted(copies.select(*source_places.KEY, "is_past").iter_rows()), orders
 
 
 SETTINGS_TABLES: Mapping[str, SettingsTable] = {

@@ -217,11 +217,11 @@ PARAMETERS: Mapping[str, Parameter] = {
     "source_files": _parameter(
         "Where each source file lies, what it holds once decompressed, what read it, and when; and where else the same "
         "content lies. `plain_path` is the path of the file and of its compressed copies. What is not `is_whole` broke "
-        "off.",
+        "off; from a place that `is_past` it was moved.",
         [
             *_columns(("source_id", "landing", "path", "plain_path", "content_hash", "reader"), _TEXT),
             ("ingested_ns", _INT),
-            ("is_whole", _FLAG),
+            *_columns(("is_whole", "is_past"), _FLAG),
         ],
     ),
     "event_subjects": _parameter(

@@ -3,7 +3,7 @@
 -- reads: cost_copies, source_files
 -- kind: view
 -- What did not change from one export to the next, such as a part of it, is one source and belongs to both; so does what was
--- compressed since.
+-- compressed since. Where a file was moved from says nothing of it any more.
 SELECT DISTINCT
     coalesce(c.counts_as, f.source_id) AS source_id,
     content_hash,
@@ -13,3 +13,4 @@ SELECT DISTINCT
     path_date(path) AS export_date
 FROM source_files AS f
 LEFT JOIN cost_copies AS c USING (source_id)
+WHERE NOT f.is_past
