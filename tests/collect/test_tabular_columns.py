@@ -49,7 +49,7 @@ def test_equal_rows_with_an_id_are_one(tmp_path: Path) -> None:
     label = {"labelled_at": START, "evaluator": "by", "request_key": "key"}
     first, second = ids(read(tmp_path, "start,by,key\n1,j,r\n1,j,r\n", label, table="quality_labels"))
     assert first == second
-    cost = {"period_start": START, "period_end": START, "amount_usd": "usd"}
+    cost = {"period_start": START, "period_end": {**START, "plus_s": 60}, "amount_usd": "usd"}
     found = read(tmp_path, "start,usd\n1,10\n1,10\n", cost, table="cost_records").frame
     assert found["cost_id"].n_unique() == 2
     cost["cost_id"] = "id"
@@ -125,6 +125,34 @@ def test_columns_come_from_mapping_then_path_then_constants(tmp_path: Path) -> N
     assert [row["outcome"] for row in rows] == ["ok", None]
     same = {"model": "constant", "streamed": True, "preemptions": 3, "ended_ns": T0 * 10**9, "e2e_s": 1.5}
     assert all({name: row[name] for name in same} == same for row in rows)
+
+
+DAY = {"column": "day", "unit": "%m/%d/%Y", "tz": "UTC"}
+
+
+def test_costs_of_an_instant_are_refused_by_name_but_credits_and_those_of_one_call(tmp_path: Path) -> None:
+    """A bill whose end is the last day that counts: its money would be one step's, and no other hour's of the day."""
+    text = """\
+day,until,usd,what,call,session
+01/01/2026,01/02/2026,1,,,
+01/01/2026,01/01/2026,2,Usage,,
+01/01/2026,01/01/2026,4,,,
+01/01/2026,01/01/2026,-8,Credit,,
+01/01/2026,01/01/2026,16,tax ,,
+01/01/2026,01/01/2026,32,,r-1,
+01/01/2026,01/01/2026,64,,,s-1
+01/01/2026,soon,128,,,
+"""
+    end = {**DAY, "column": "until"}
+    spent_on = {"request_key": "call", "session_id": "session", "charge_category": "what"}
+    cost = {"period_start": DAY, "period_end": end, "amount_usd": "usd", **spent_on}
+    found = read(tmp_path, text, cost, table="cost_records")
+    assert found.frame["amount_usd"].to_list() == [1, -8, 16, 32, 64]
+    assert found.rules == {3: "period_is_an_instant", 4: "period_is_an_instant", 9: "period_end_unreadable"}
+    assert found.rows_read == 8
+    assert "plus_s = 86400" in found.refused[-1].reason
+    whole = read(tmp_path, text, {**cost, "period_end": {**end, "plus_s": 86400}}, table="cost_records")
+    assert whole.rules == {9: "period_end_unreadable"}
 
 
 @pytest.mark.parametrize("form", ["csv", "jsonl", "parquet"])

@@ -424,3 +424,37 @@ def test_settings_cannot_be_changed() -> None:
 def test_a_declared_name_is_of_one_replica(tmp_path: Path, text: str, wrong: str) -> None:
     with pytest.raises(SettingsError, match=wrong):
         load_settings(write(tmp_path, text))
+
+
+DAILY = """
+[sources.bill]
+format = "csv"
+path = "*.csv"
+table = "cost_records"
+[sources.bill.columns]
+amount_usd = "Cost"
+period_start = {{ column = "Date", unit = "%m/%d/%Y" }}
+period_end = {{ {end} }}
+{more}
+"""
+
+
+@pytest.mark.parametrize(
+    ("end", "more"),
+    [
+        ('column = "Date", unit = "%m/%d/%Y", plus_s = 86400', ""),
+        ('column = "Until", unit = "%m/%d/%Y"', ""),
+        ('column = "Date", unit = "%m/%d/%Y"', 'request_key = "Call"'),  # that of one call needs no time
+        ('column = "Date", unit = "%m/%d/%Y"', 'session_id = "Conversation"'),
+    ],
+)
+def test_costs_have_a_time_to_be_spent_over_or_one_call(tmp_path: Path, end: str, more: str) -> None:
+    (tmp_path / "goodput.toml").write_text(DAILY.format(end=end, more=more))
+    assert load_settings(tmp_path / "goodput.toml").sources["bill"].columns["period_end"].column in {"Date", "Until"}
+
+
+@pytest.mark.parametrize("plus_s", ["-1", "1.5", str(10**12)])  # one that nanoseconds cannot hold
+def test_a_time_is_later_by_whole_seconds_that_are_believed(tmp_path: Path, plus_s: str) -> None:
+    end = f'column = "Date", unit = "%m/%d/%Y", plus_s = {plus_s}'
+    with pytest.raises(SettingsError, match=r"sources\.bill\.columns\.period_end\.plus_s: "):
+        load_settings(write(tmp_path, DAILY.format(end=end, more="")))

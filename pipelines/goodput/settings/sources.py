@@ -14,7 +14,9 @@ from pydantic import Field, PlainValidator, field_validator
 
 from goodput.errors import Mistake
 from goodput.settings.columns import ATTRIBUTE, NEEDED, SUBJECTS, mappable_columns, unit_mistakes
-from goodput.settings.settings_model import Names, SettingsModel, Unusable
+from goodput.settings.settings_model import Count, Names, SettingsModel, Unusable
+
+SPENT_AT_ONCE = ("request_key", "session_id")  # costs of one of these have no time of their own to be spread over
 
 
 def _constant(value: object) -> object:
@@ -35,7 +37,7 @@ class MappedColumn(SettingsModel):
     column: str
     unit: str | None = None
     tz: str = "UTC"
-    plus_s: int = Field(default=0, ge=0)
+    plus_s: Count = 0
 
 
 def _dotted(prefix: str, value: object) -> dict[str, object]:
@@ -119,7 +121,7 @@ def mapping_mistakes(name: str, source: TableSource) -> Iterator[Mistake]:
         if needed not in given and needed not in captured:
             yield Mistake(f"{key}.columns", f"{needed} is not mapped", f'{needed} = {{ column = "...", unit = "..." }}')
     start, end = (source.columns.get(name) for name in ("period_start", "period_end"))
-    if start is not None and start == end:
+    if start is not None and start == end and not {*given, *captured} & {*SPENT_AT_ONCE}:
         problem = f"both ends of a period are {end.column!r}, so that its whole cost falls on an instant"
         right = f'period_end = {{ column = "{end.column}", ..., plus_s = 86400 }} where a line is of a day'
         yield Mistake(f"{key}.columns.period_end", problem, right)

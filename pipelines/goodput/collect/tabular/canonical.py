@@ -15,6 +15,7 @@ from goodput.collect.received import LandedFile, RefusedRow, found
 from goodput.collect.row_id import row_ids
 from goodput.collect.tabular.block import EXCERPT_CHARACTERS, TextBlock
 from goodput.collect.tabular.copies import RepeatedRows
+from goodput.collect.tabular.cost_periods import REASON, RULE, are_instants
 from goodput.collect.tabular.units import duration_s, expected, plain, time_ns
 from goodput.contracts import arrow_schema
 from goodput.errors import SourceRefused
@@ -69,9 +70,12 @@ class CanonicalTable:
         if self.name == RECORDS_OF["attempts"]:
             rows = rows.with_columns(attributes=self._attributes(block))
         shaped = self._as_contract(_COMPLETE[self._source.table](rows))
-        if not bad.any():
-            return shaped, []
-        return shaped.filter(~bad), self._refused(block, unreadable, bad)
+        refused = self._refused(block, unreadable, bad) if bad.any() else []
+        instant = are_instants(rows) & ~bad
+        if instant.any():
+            wrong = zip(block.line.filter(instant), block.received.filter(instant), strict=True)
+            refused += [RefusedRow(line, 0, self.name, RULE, REASON, _excerpt(text)) for line, text in wrong]
+        return (shaped.filter(~bad & ~instant) if refused else shaped), refused
 
     def _without_nulls(self, block: TextBlock) -> TextBlock:
         """The block with no value in cells whose text stands for none."""
@@ -155,8 +159,7 @@ class CanonicalTable:
             mapped = self._source.canonical[name]
             wanted = expected(self._kinds[name], mapped, self._type(name))
             reasons.append(f"{mapped.column} = {found(cells[mapped.column])} is not {wanted}")
-        excerpt = received[:EXCERPT_CHARACTERS].rstrip("\r\n")
-        return RefusedRow(line, 0, self.name, f"{names[0]}_unreadable", "; ".join(reasons), excerpt)
+        return RefusedRow(line, 0, self.name, f"{names[0]}_unreadable", "; ".join(reasons), _excerpt(received))
 
     def _as_contract(self, rows: pl.DataFrame) -> pl.DataFrame:
         renamed = rows.rename({name: f"{name.removesuffix('_at')}_ns" for name in rows.columns if self._is_time(name)})
@@ -166,6 +169,10 @@ class CanonicalTable:
 
     def _is_time(self, name: str) -> bool:
         return self._kinds.get(name) == "time"
+
+
+def _excerpt(received: str) -> str:
+    return received[:EXCERPT_CHARACTERS].rstrip("\r\n")
 
 
 def _attempts(rows: pl.DataFrame) -> pl.DataFrame:
