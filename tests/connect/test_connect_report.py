@@ -7,8 +7,10 @@ from typing import Any
 
 import pytest
 
+from collect.objects.written import Reading
 from collect.telemetry import CHAT, START_NS, log, logs_line, settings
 from connect.bytes import ACME, EMITTERS, call, scoped, write
+from goodput.collect.declared import object_dialects
 from goodput.collect.otlp import gather
 from goodput.conform.ingest import ingest
 from goodput.connect.look import Bounds, look
@@ -218,6 +220,21 @@ def test_keys_of_json_that_nothing_reads_are_listed(tmp_path: Path) -> None:
     found = looked_at(tmp_path)
     assert not found.looked.is_readable
     assert {name: one.rows for name, one in found.looked.unread.object_keys.items()} == {"usage.in": 1, "who": 2}
+
+
+def test_keys_are_listed_as_a_dialect_of_the_settings_takes_them(tmp_path: Path) -> None:
+    """What is listed, mapped as it stands, finds the value: a key may have dots in it, or begin as a path does."""
+    said = {"llm": {"token_count.prompt": 7, "model": "m"}, "when": 1, "$id": "c", "a b": {"c-d": 1, "e.f": {"g": 2}}}
+    write(tmp_path / "calls.jsonl", json.dumps(said))
+    names = looked_at(tmp_path).looked.unread.object_keys
+    assert {*names} == {'$.llm."token_count.prompt"', "llm.model", "when", '$."$id"', "a b.c-d", '$."a b"."e.f".g'}
+    for name in names:
+        started = {"attribute": "when", "unit": "epoch_s"}
+        fields = {"started_at": started, "model": name}
+        mapped = {"reads": "json_lines", "layer": "client", "match": {"attributes": {"when": "1"}}, "fields": fields}
+        dialects = object_dialects(settings(dialects={"own": mapped}))
+        (record,) = Reading(tmp_path / "calls.jsonl", dialects).records
+        assert record["model"] in {"7", "m", "1", "c", "2"}
 
 
 def test_large_files_and_many_are_looked_at_in_part(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

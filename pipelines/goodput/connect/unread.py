@@ -17,6 +17,7 @@ from goodput.collect.otlp.records import SCOPE_VERSION
 from goodput.collect.otlp.sniff import read_head
 from goodput.collect.series import RESOURCE, VERSION_KEY
 from goodput.collect.unread import CALLS, NAME_CHARACTERS, OPERATIONS, ROUTES, looks_like_call, span_name
+from goodput.settings.dialects import path_of
 
 KINDS = ("unspecified", "internal", "server", "client", "producer", "consumer")
 _GROUPS = 200  # span names and scopes that are listed separately
@@ -24,6 +25,7 @@ _ATTRIBUTES = 200  # of one group
 _VALUES = 1000  # distinct ones counted of one attribute
 _SPANS = 300_000  # whose places in their traces are kept
 _OBJECTS = 1000
+_DEPTH = 4  # keys above a map that is looked into
 _CALL_WORDS = r"^(gen_ai|llm|ai|langfuse|openinference|traceloop|mlflow)\."
 _HTTP_WORDS = r"^(http|url|rpc)\.|^uri$"
 _ORIGIN = {"line": pl.Int64, "position": pl.Int32, "scope": pl.String, "version": pl.String}
@@ -216,13 +218,13 @@ def _is_another(rows: pl.DataFrame) -> pl.Series:
     return rows.select(another.list.any().fill_null(value=False).alias("another")).to_series()
 
 
-def _leaves(found: dict[str, object], above: str = "") -> Iterable[tuple[str, object]]:
+def _leaves(found: dict[str, object], *above: str) -> Iterable[tuple[str, object]]:
+    """Values by the paths under which `[dialects]` may map them."""
     for key, value in found.items():
-        name = f"{above}.{key}" if above else key
-        if isinstance(value, dict) and name.count(".") < 4:
-            yield from _leaves(value, name)
+        if isinstance(value, dict) and len(above) < _DEPTH:
+            yield from _leaves(value, *above, key)
         else:
-            yield name, value
+            yield path_of((*above, key)), value
 
 
 def _json_type(value: object) -> str:

@@ -4,7 +4,7 @@ Reading rows by them is collect's work (`collect.declared`).
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Annotated, Any, Literal
 
@@ -20,6 +20,7 @@ _STATED_ELSEWHERE = {
     "covers_tries": "the key `covers_tries` of the dialect",
     "outcome": "the table `outcome` of the dialect",
 }
+_PLAIN_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _PATH = re.compile(r'\$(?:\.(?:"[^"\\]+"|[A-Za-z_][A-Za-z0-9_-]*)|\[[0-9]+\])+')
 
 
@@ -119,6 +120,13 @@ def _of_json_lines(key: str, declared: DeclaredDialect) -> Iterator[Mistake]:
     for name, where in declared.attributes:
         if json_path(name) is None:
             yield Mistake(f"{key}.{where}", f"{name!r} is no path in a JSON object", 'usage.input, or $.usage."input"')
+
+
+def path_of(keys: Sequence[str]) -> str:
+    """The name of what stands below these keys of a JSON object, as `json_path` takes it; one with a dot in quotes."""
+    if keys[0].startswith("$") or any("." in key for key in keys):
+        return "$" + "".join(f".{key}" if _PLAIN_KEY.fullmatch(key) else f'."{key}"' for key in keys)
+    return ".".join(keys)
 
 
 def json_path(name: str) -> str | None:

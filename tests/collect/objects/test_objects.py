@@ -210,6 +210,34 @@ def test_a_file_of_no_known_format_is_refused_with_the_formats_that_are(tmp_path
         Reading(put(tmp_path / "log", text), DIALECTS)
 
 
+SPAN = {"resourceSpans": [{"scopeSpans": [{"spans": [{"name": "call"}]}]}]}
+SCRAPE = (
+    "# HELP vllm:num_requests_running Requests\n# TYPE vllm:num_requests_running gauge\nvllm:num_requests_running 1\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (json.dumps(SPAN, indent=2), r"OTLP/JSON, but not one message a line.*`jq -c \. FILE"),
+        (json.dumps(SPAN, indent=2) + "\n" + json.dumps(SPAN, indent=2), r"OTLP/JSON.*`jq -c \. FILE"),
+        (json.dumps({"schema": 1, **SPAN}, indent="\t"), r"OTLP/JSON.*`jq -c \. FILE"),
+        (json.dumps([SPAN, SPAN]), r"OTLP/JSON.*`jq -c '\.\[\]' FILE"),
+        (json.dumps([SPAN, SPAN], indent=1), r"OTLP/JSON.*`jq -c '\.\[\]' FILE"),
+        (json.dumps([{"q": 1}, {"q": 2}]), r"\[dialects\].*one object a line as `jq -c '\.\[\]' FILE`.*\[sources\]"),
+        (json.dumps({"q": {"r": 1}}, indent=2), r"\[dialects\].*one object a line as `jq -c \. FILE`.*\[sources\]"),
+        (SCRAPE, r"/metrics.*<target>/<unix time>\.prom"),
+        (
+            '{"text": "a span is in resourceSpans"}\n',
+            r"neither OTLP .*map its columns under \[sources\] or \[dialects\]",
+        ),
+    ],
+)
+def test_a_shape_that_is_nearly_right_is_told_how_to_be_right(tmp_path: Path, text: str, told: str) -> None:
+    with pytest.raises(SourceRefused, match=told):
+        Reading(put(tmp_path / "log", text))
+
+
 @pytest.mark.parametrize("byte", [0, 0x22, 0x2C, 0x41, 0xFF])
 def test_a_long_run_of_any_byte_is_refused_as_no_known_format(tmp_path: Path, byte: int) -> None:
     (tmp_path / "log").write_bytes(bytes([byte]) * 200_000 + b"\n")

@@ -17,6 +17,7 @@ from goodput.collect.objects.extract import kept_attributes, texts_at, typed
 from goodput.collect.objects.layout import layout_of
 from goodput.collect.objects.lines import LineObjects
 from goodput.collect.objects.tables import CsvObjects, ParquetObjects
+from goodput.collect.objects.unknown import why_unknown
 from goodput.collect.otlp.attributes import Wanted
 from goodput.collect.otlp.sniff import Head
 from goodput.collect.received import LandedFile, Received, RefusedRow
@@ -53,6 +54,7 @@ class ObjectReading:
         self.torn_tail_bytes = 0
         self.stopped: Stopped | None = None
         self._file = file
+        self._head = head
         self._source = _source(file, head, limits, on_bytes, dialects)
         self._dialects = dialects
         self._kept = kept
@@ -74,11 +76,7 @@ class ObjectReading:
 
     def _require_known(self, rows: int) -> None:
         if rows and not self._known:
-            names = ", ".join(sorted({dialect.name for dialect in self._dialects}))
-            known = f"neither OTLP nor any format that Goodput knows ({names})"
-            raise SourceRefused(
-                self._file.path, f"{known}; map its columns under [sources] or [dialects] of goodput.toml"
-            )
+            raise SourceRefused(self._file.path, why_unknown(self._head, self._dialects))
 
     def _received(self, block: ObjectBlock, connection: duckdb.DuckDBPyConnection) -> Received:
         try:

@@ -18,7 +18,7 @@ from goodput.collect.otlp.streams import ZSTD_MAGIC, ByteStream, Compression, co
 HEAD_BYTES = 2**18  # no block of a zstd frame is longer than half of this
 _ROOTS = "|".join(key for signal in SIGNALS for key in (signal.root, f"resource_{signal.name.lower()}"))
 _FIRST_KEY = re.compile(rf'\s*\{{\s*"(?:{_ROOTS})"\s*:'.encode())
-_ANY_ROOT = re.compile(rf'"(?:{_ROOTS})"'.encode())
+_ANY_ROOT = re.compile(rf'"(?:{_ROOTS})"\s*:'.encode())
 _OBJECT = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -87,6 +87,11 @@ def _framing_of_message(message: bytes, length: int, compression: Compression) -
         return Framing(compression, "lengths", "json", zstd_message)
     signal = signal_of(message, length)
     return Framing(compression, "lengths", "protobuf", zstd_message, signal) if signal else None
+
+
+def names_a_signal(head: bytes) -> bool:
+    """Whether a signal's root key stands anywhere in it, whatever lies around it."""
+    return _ANY_ROOT.search(head) is not None
 
 
 def is_otlp_json(line: bytes) -> bool:
